@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scheduler core: what happened goes in, grants come out. Pure: no I/O, lock, thread, clock or
+// log; every call takes `now_ns`. Runs in sgprsd and in virtual time. Sees neither lane nor loop:
+// launches are counted from 0 within their job, the caller adds the lane's index.
+//
+// Life of a job: JobReleased -> Decide gives a grant for its first stage -> StageProgress (partial
+// or whole) -> Decide grants the next ... -> the last stage's grant is open (upto = kOpen) -> the job
+// is complete when its progress reaches the learnt length -> JobClosed when the next one begins.
+//
+// Learning (design.md 5): the first job runs under one open grant and gives the launch sequence;
+// the next `learning_jobs` run cut into up to `learning_chunks` equal chunks, which measures where
+// time goes; then the job is cut into `stages` stages of balanced time. Per stage and partition the
+// cost is the maximum of the last `window` measurements; what was never measured is scaled from a
+// partition that was. `relearn_after` jobs in a row off the sequence start it again.
+#ifndef SGPRS_RUNTIME_SCHED_SCHEDULER_H_
+#define SGPRS_RUNTIME_SCHED_SCHEDULER_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/policy/policy.h"
+#include "sgprs/abi/abi.h"
+
+namespace sgprs::sched {
+
+using TaskId = uint32_t;
+inline constexpr uint64_t kOpen = UINT64_MAX;
+
+struct PartitionConfig {
+  uint32_t sm_count = 0;
+  uint32_t capacity = 2;  // stages at once (papers.md 1.4: 3 with two partitions, else 2)
+};
+
+struct SchedulerConfig {
+  std::vector<PartitionConfig> partitions;
+  uint32_t device_sm_count = 0;
+  std::string policy = "sgprs";
+  uint32_t stages = 6;
+  uint32_t window = 5;
+  uint32_t learning_jobs = 2;
+  uint32_t learning_chunks = 24;
+  uint32_t relearn_after = 3;
+  double deadline_margin = 1.0;  // virtual deadlines share margin * D (papers.md 1.10)
+  bool force_switch = false;     // every stage in another partition than its predecessor (tests)
+};
+
+struct TaskConfig {
+  std::string name;
+  SgprsTaskClass task_class = SGPRS_CLASS_LOW;
+  uint64_t period_ns = 0;    // 0 = not periodic
+  uint64_t deadline_ns = 0;  // relative, 0 = period_ns; both 0 = no deadline
+};
+
+// Launches [from, upto) of the job may be issued on `partition`.
+struct Grant {
+  TaskId task = 0;
+  uint64_t job = 0;
+  uint32_t stage = 0;
+  uint32_t stage_count = 1;
+  uint64_t from = 0;
+  uint64_t upto = kOpen;
+  uint32_t partition = 0;
+  SgprsLevel level = SGPRS_LEVEL_LOW;
+  bool learning = false;
+  bool switched = false;
+  uint64_t virtual_deadline_ns = policy::kNoDeadline;
+};
+
+struct StageReport {
+  uint64_t job = 0;
+  uint32_t stage = 0;
+  uint32_t partition = 0;
+  uint64_t done = 0;         // launches of the job complete
+  bool whole = false;        // the grant's range is complete (never for an open grant)
+  uint64_t gpu_ns = 0;       // 0 = unknown
+  uint64_t complete_ns = 0;
+};
+
+// A job that is complete; handed out by TakeFinishedJobs().
+struct FinishedJob {
+  TaskId task = 0;
+  uint64_t job = 0;
+  uint64_t release_ns = 0;
+  uint64_t first_launch_ns = 0;
+  uint64_t deadline_ns = policy::kNoDeadline;  // absolute
+  uint64_t complete_ns = 0;
+  uint32_t stages = 0;
+  uint32_t stages_late = 0;
+  uint32_t switches = 0;
+  uint64_t skipped_periods = 0;  // whole periods without a release before this job
+  bool off_signature = false;
+  bool on_time = true;
+};
+
+struct TaskView {
+  bool scheduled = false;  // stages are cut
+  uint32_t stages = 0;
+  uint64_t job_launches = 0;  // learnt length, 0 = unknown
+  uint64_t cost_ns = 0;       // of a whole job in the largest partition
+  uint32_t partition = 0;
+  uint32_t level = 0;
+  uint64_t stages_completed = 0;
+  uint64_t stages_late = 0;
+  uint64_t switches = 0;
+};
+
+struct PartitionStats {
+  uint32_t running = 0;
+  uint32_t queued = 0;
+  uint64_t busy_ns = 0;
+  uint64_t stages_completed = 0;
+  uint64_t switches_in = 0;
+};
+
+class Scheduler {
+ public:
+  // Errors: no such policy, no partition, a value out of range; the text names it.
+  static Result<std::unique_ptr<Scheduler>> Make(const SchedulerConfig& config);
+  virtual ~Scheduler() = default;
+
+  // Tasks. Ids are reused after RemoveTask. RemoveTask forgets all its jobs and queue entries at once.
+  virtual Result<TaskId> AddTask(const TaskConfig& config, uint64_t now_ns) = 0;
+  virtual void RemoveTask(TaskId task, uint64_t now_ns) = 0;
+
+  // The first launch of `job` was recorded at `first_launch_ns`. Release and deadline: with a period
+  // the release is the point of the task's grid (release_grid.h), else the first launch.
+  // Closes an earlier job that is still open.
+  virtual void JobReleased(TaskId task, uint64_t job, uint64_t first_launch_ns, uint64_t now_ns) = 0;
+  virtual void StageProgress(TaskId task, const StageReport& report, uint64_t now_ns) = 0;
+  // All launches of the job are known: their identities (kernel, kind, stream hashed) in order.
+  // `complete_ns`: when the last of them completed. A lost sequence is empty and teaches nothing.
+  virtual void JobClosed(TaskId task, uint64_t job, std::span<const uint64_t> launches,
+                         uint64_t complete_ns, uint64_t now_ns) = 0;
+
+  // Places what is ready and appends what may start now. The caller publishes each; a grant that it
+  // can not publish is its to keep and retry. O(log n) a decision.
+  virtual void Decide(uint64_t now_ns, std::vector<Grant>* grants) = 0;
+
+  // Swaps the policy: queued stages are placed anew, running ones finish where they are.
+  virtual Status SetPolicy(std::string_view name, uint64_t now_ns) = 0;
+  virtual std::string_view policy_name() const = 0;
+
+  virtual std::vector<FinishedJob> TakeFinishedJobs() = 0;
+  virtual TaskView View(TaskId task) const = 0;
+  virtual PartitionStats Stats(uint32_t partition, uint64_t now_ns) const = 0;
+};
+
+}  // namespace sgprs::sched
+
+#endif  // SGPRS_RUNTIME_SCHED_SCHEDULER_H_

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds cuda.h (headers only; nothing links the toolkit). Order: -DSGPRS_CUDA_INCLUDE, an installed
+# toolkit, then what `make setup` unpacked from the PyPI package nvidia-cuda-runtime.
+find_path(SGPRS_CUDA_INCLUDE cuda.h
+  HINTS ENV CUDA_HOME ENV CUDA_PATH
+  PATHS /usr/local/cuda /usr/local/cuda-13.0 ${CMAKE_SOURCE_DIR}/build/cuda
+  PATH_SUFFIXES include
+  DOC "Directory of cuda.h, CUDA 13.0 or newer")
+if(NOT SGPRS_CUDA_INCLUDE)
+  message(FATAL_ERROR "cuda.h not found: run `make setup`, or give -DSGPRS_CUDA_INCLUDE=DIR")
+endif()
+add_library(sgprs_cuda_headers INTERFACE)
+target_include_directories(sgprs_cuda_headers SYSTEM INTERFACE ${SGPRS_CUDA_INCLUDE})
