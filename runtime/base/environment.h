@@ -3,10 +3,10 @@
 #ifndef SGPRS_RUNTIME_BASE_ENVIRONMENT_H_
 #define SGPRS_RUNTIME_BASE_ENVIRONMENT_H_
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <string>
-
-#include <unistd.h>
 
 namespace sgprs::env {
 

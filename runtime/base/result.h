@@ -14,7 +14,7 @@ namespace sgprs {
 // to do about it.
 enum class ErrorCode {
   kOk = 0,
-  kInvalid,      // bad input: the caller's to mend
+  kInvalid,  // bad input: the caller's to mend
   kNotFound,
   kUnavailable,  // not now, or not on this machine
   kRefused,      // the peer said no
@@ -44,9 +44,9 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}               // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {        // NOLINT(google-explicit-constructor)
-    if (status_.ok()) std::abort();  // our own bug: an error was promised
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
+    if (status_.ok()) std::abort();                     // our own bug: an error was promised
   }
   Result(ErrorCode code, std::string text) : status_(code, std::move(text)) {}
 

@@ -3,8 +3,8 @@
 //
 // Lost-wake-up argument: the sleeper stores `asleep` = 1 (seq_cst), then looks for work once more,
 // then FUTEX_WAITs on the sequence it read before looking. The ringer publishes its work, adds 1 to
-// `sequence` (seq_cst), then loads `asleep` (seq_cst). Either the ringer sees `asleep` and wakes, or
-// the sleeper's later look sees the work, or FUTEX_WAIT sees the changed sequence and returns.
+// `sequence` (seq_cst), then loads `asleep` (seq_cst). Either the ringer sees `asleep` and wakes,
+// or the sleeper's later look sees the work, or FUTEX_WAIT sees the changed sequence and returns.
 #ifndef SGPRS_RUNTIME_LANE_DOORBELL_H_
 #define SGPRS_RUNTIME_LANE_DOORBELL_H_
 
@@ -36,8 +36,13 @@ inline void FutexWait(uint32_t* word, uint32_t expected, uint64_t timeout_ns) {
 inline void Ring(SgprsDoorbell* bell) {
   std::atomic_ref<uint32_t>(bell->sequence).fetch_add(1, std::memory_order_seq_cst);
   std::atomic_ref<uint32_t> asleep(bell->asleep);
-  if (asleep.load(std::memory_order_seq_cst) != 0) {
-    asleep.store(0, std::memory_order_relaxed);  // relaxed: a hint that spares the next ringer a call
+  // The ringer that takes the flag down spares the next ones the call, and owes the sleeper a
+  // wake-up. The sleeper may by now be past the sequence above and on its way to sleep anew, so the
+  // flag is taken before `sequence` moves once more: FUTEX_WAIT sees that, or the wake-up comes
+  // after it.
+  if (asleep.load(std::memory_order_seq_cst) != 0 &&
+      asleep.exchange(0, std::memory_order_seq_cst) != 0) {
+    std::atomic_ref<uint32_t>(bell->sequence).fetch_add(1, std::memory_order_seq_cst);
     FutexWake(&bell->sequence, 1);
   }
 }
@@ -47,7 +52,8 @@ inline uint32_t Sequence(SgprsDoorbell* bell) {
   return std::atomic_ref<uint32_t>(bell->sequence).load(std::memory_order_seq_cst);
 }
 
-// The one sleeper of the bell announces itself; it must look for work after this and before Sleep().
+// The one sleeper of the bell announces itself; it must look for work after this and before
+// Sleep().
 inline void AnnounceSleep(SgprsDoorbell* bell) {
   std::atomic_ref<uint32_t>(bell->asleep).store(1, std::memory_order_seq_cst);
 }

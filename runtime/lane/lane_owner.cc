@@ -54,9 +54,9 @@ T* At(SgprsLaneHeader* header, uint64_t offset) {
 }
 
 Status SystemError(const char* what) {
-  const ErrorCode code =
-      errno == EMFILE || errno == ENFILE || errno == ENOMEM ? ErrorCode::kExhausted
-                                                            : ErrorCode::kInternal;
+  const ErrorCode code = errno == EMFILE || errno == ENFILE || errno == ENOMEM
+                             ? ErrorCode::kExhausted
+                             : ErrorCode::kInternal;
   return Status(code, std::string(what) + ": " + std::strerror(errno));
 }
 
@@ -93,8 +93,8 @@ Result<std::unique_ptr<LaneOwner>> LaneOwner::Create(uint64_t client_id,
     return SystemError("F_ADD_SEALS");
   }
   try {
-    lane->region_ = std::make_unique<bip::mapped_region>(FdMapping(lane->fd()), bip::read_write, 0,
-                                                         kLaneBytes);
+    lane->region_ =
+        std::make_unique<bip::mapped_region>(FdMapping(lane->fd()), bip::read_write, 0, kLaneBytes);
   } catch (const bip::interprocess_exception& error) {
     return Status(ErrorCode::kExhausted, std::string("mapping a lane: ") + error.what());
   }
@@ -130,7 +130,10 @@ Result<LaneCursors> LaneOwner::Observe() {
                                            std::to_string(seen.issued) + ", completed " +
                                            std::to_string(seen.completed));
   }
-  if (seen.recorded - seen.issued > SGPRS_LANE_SLOTS) {
+  // Against an `issued` read after `recorded`: between the two loads above an honest shim may have
+  // issued and recorded a whole ring. Acquire pairs as above.
+  const uint64_t issued_later = LoadAcquire(h->issued);
+  if (issued_later < seen.recorded && seen.recorded - issued_later > SGPRS_LANE_SLOTS) {
     return Status(ErrorCode::kInvalid, "lane holds more than its ring");
   }
   if (seen.kernels_interned > SGPRS_LANE_KERNELS) {
@@ -144,12 +147,16 @@ bool LaneOwner::CopySlotUntrusted(uint64_t index, SgprsSlot* slot) const {
   if (index >= cursors_.recorded || cursors_.recorded - index > SGPRS_LANE_SLOTS) return false;
   auto* h = static_cast<SgprsLaneHeader*>(region_->get_address());
   SgprsSlot* shared = At<SgprsSlot>(h, kSlotsOffset) + (index & (SGPRS_LANE_SLOTS - 1));
-  // The slot may be rewritten while it is copied: `index` is stored last by the writer (release) and
-  // read first and last here, so an equal value on both sides means an untorn copy.
   if (LoadAcquire(shared->index) != index) return false;
   std::memcpy(slot, shared, sizeof(*slot));
+  // The recorder may have been rewriting the slot meanwhile, `index` last. It does so only when the
+  // slot is issued and `recorded` stands a whole ring further, and it moves `recorded` there
+  // before: the fence orders the copy before these loads, which pair with the shim's release
+  // stores.
   std::atomic_thread_fence(std::memory_order_acquire);
-  if (std::atomic_ref<uint64_t>(shared->index).load(std::memory_order_relaxed) != index) return false;
+  const bool reusable =
+      LoadAcquire(h->issued) > index && LoadAcquire(h->recorded) - index >= SGPRS_LANE_SLOTS;
+  if (reusable || LoadAcquire(shared->index) != index) return false;
   return slot->index == index && slot->kind < SGPRS_SLOT_KIND_COUNT;
 }
 

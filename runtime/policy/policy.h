@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy: pure functions over a snapshot. No I/O, lock, thread, clock or log. The same object runs
-// in sgprsd and in the virtual-time simulator.
+// A policy: pure functions over a snapshot. No I/O, lock, thread, clock or log. The same object
+// runs in sgprsd and in the virtual-time simulator.
 //
 // The scheduler core (runtime/sched) owns tasks, jobs, queues and estimates; a policy answers three
-// questions: where does a ready stage go, at which level, and who goes first in a partition's queue.
-// To add one: a file here with the class, and a row in policy_table.cc. Names, help and tests come
-// from the table.
+// questions: where does a ready stage go, at which level, and who goes first in a partition's
+// queue. To add one: a file here with the class, and a row in policy_table.cc. Names, help and
+// tests come from the table.
 #ifndef SGPRS_RUNTIME_POLICY_POLICY_H_
 #define SGPRS_RUNTIME_POLICY_POLICY_H_
 
@@ -28,11 +28,11 @@ struct StageView {
   uint32_t stage = 0;
   uint32_t stage_count = 1;
   SgprsTaskClass task_class = SGPRS_CLASS_LOW;
-  bool predecessor_late = false;  // the stage before it ended after its virtual deadline
-  uint64_t release_ns = 0;        // of the job, absolute
-  uint64_t deadline_ns = kNoDeadline;          // of the job, absolute
+  bool predecessor_late = false;       // the stage before it ended after its virtual deadline
+  uint64_t release_ns = 0;             // of the job, absolute
+  uint64_t deadline_ns = kNoDeadline;  // of the job, absolute
   uint64_t virtual_deadline_ns = kNoDeadline;  // of the stage, absolute
-  uint32_t previous_partition = kNoPartition;  // where the stage before it ran
+  uint32_t previous_partition = kNoPartition;  // where the task's stage before it ran
   uint64_t sequence = 0;                       // order in which stages became ready
   std::span<const uint64_t> cost_ns;           // estimated time, one entry a partition
 };
@@ -58,15 +58,17 @@ struct Placement {
 
 // What a policy wants of the scheduler core.
 struct PolicyTraits {
-  bool staged = true;             // false: a job is one stage
-  bool full_size_pool = false;    // true: meant for partitions of the whole device
+  bool staged = true;           // false: a job is one stage
+  bool full_size_pool = false;  // true: meant for partitions of the whole device
+  bool bounded = true;  // false: a partition takes every stage at once, whatever its capacity
 };
 
 class Policy {
  public:
   virtual ~Policy() = default;
   virtual PolicyTraits traits() const = 0;
-  // Where `stage` goes and at which level. Called once per stage, when it becomes ready.
+  // Where `stage` goes and at which level. Called when the stage becomes ready, and again if it is
+  // still queued when its partition stalls or the policy changes.
   virtual Placement Place(const StageView& stage, const Snapshot& snapshot) = 0;
   // Key by which a partition's queue is ordered: smaller goes first; ties by `sequence`.
   // `high` is compared before `low`.

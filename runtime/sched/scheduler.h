@@ -4,12 +4,14 @@
 // launches are counted from 0 within their job, the caller adds the lane's index.
 //
 // Life of a job: JobReleased -> Decide gives a grant for its first stage -> StageProgress (partial
-// or whole) -> Decide grants the next ... -> the last stage's grant is open (upto = kOpen) -> the job
-// is complete when its progress reaches the learnt length -> JobClosed when the next one begins.
+// or whole) -> Decide grants the next ... -> the last stage's grant is open (upto = kOpen) -> the
+// job is complete when its progress reaches the learnt length -> JobClosed when the next one
+// begins.
 //
-// Learning (design.md 5): the first job runs under one open grant and gives the launch sequence;
+// Learning (design.md 5): the first job runs in ranges as they come and gives the launch sequence;
 // the next `learning_jobs` run cut into up to `learning_chunks` equal chunks, which measures where
-// time goes; then the job is cut into `stages` stages of balanced time. Per stage and partition the
+// time goes; then the job is cut into `stages` stages of balanced time (fewer if they would be
+// shorter than `min_stage_ns`). Per stage and partition the
 // cost is the maximum of the last `window` measurements; what was never measured is scaled from a
 // partition that was. `relearn_after` jobs in a row off the sequence start it again.
 #ifndef SGPRS_RUNTIME_SCHED_SCHEDULER_H_
@@ -44,8 +46,23 @@ struct SchedulerConfig {
   uint32_t learning_jobs = 2;
   uint32_t learning_chunks = 24;
   uint32_t relearn_after = 3;
+  uint64_t min_stage_ns = 20'000;
   double deadline_margin = 1.0;  // virtual deadlines share margin * D (papers.md 1.10)
   bool force_switch = false;     // every stage in another partition than its predecessor (tests)
+
+  // Jobs whose length is not known, and what a task without a period does beyond it, are granted in
+  // ranges of about `open_grant_ns` of work, at most `max_open_launches` launches each (README.md).
+  uint32_t max_open_launches = 64;
+  uint64_t open_grant_ns = 5'000'000;
+  // A granted stage whose issued launches are all complete gives its slot back after this long; its
+  // grant stays valid (README.md, "Parked and stalled").
+  uint64_t park_after_ns = 1'000'000;
+  // A stage with work outstanding and no report for max(stall_factor * cost, stall_min_ns) is
+  // stalled: its partition takes no new stages while another one is sound.
+  uint32_t stall_factor = 10;
+  uint64_t stall_min_ns = 1'000'000'000;
+  // A stage queued for longer than this is granted above capacity, one at a time per partition.
+  uint64_t max_wait_ns = 1'000'000'000;
 };
 
 struct TaskConfig {
@@ -74,13 +91,18 @@ struct StageReport {
   uint64_t job = 0;
   uint32_t stage = 0;
   uint32_t partition = 0;
-  uint64_t done = 0;         // launches of the job complete
-  bool whole = false;        // the grant's range is complete (never for an open grant)
-  uint64_t gpu_ns = 0;       // 0 = unknown
+  uint64_t done = 0;    // launches of the job complete
+  bool whole = false;   // the grant's range is complete (never for an open grant)
+  uint64_t gpu_ns = 0;  // 0 = unknown
   uint64_t complete_ns = 0;
+  // Launches of the job recorded by now, 0 = unknown. Tells a stage that waits for the GPU from one
+  // that waits for its application. A report that is not `whole` says that all launches issued so
+  // far are complete; a caller may make one up when it sees that from the lane's cursors.
+  uint64_t recorded = 0;
 };
 
-// A job that is complete; handed out by TakeFinishedJobs().
+// A job that is complete; handed out by TakeFinishedJobs() once, when its progress reaches the
+// learnt length or, failing that, when it is closed.
 struct FinishedJob {
   TaskId task = 0;
   uint64_t job = 0;
@@ -92,7 +114,7 @@ struct FinishedJob {
   uint32_t stages_late = 0;
   uint32_t switches = 0;
   uint64_t skipped_periods = 0;  // whole periods without a release before this job
-  bool off_signature = false;
+  bool off_signature = false;    // as far as known by then; TaskView counts all of them
   bool on_time = true;
 };
 
@@ -106,6 +128,7 @@ struct TaskView {
   uint64_t stages_completed = 0;
   uint64_t stages_late = 0;
   uint64_t switches = 0;
+  uint64_t jobs_off_signature = 0;
 };
 
 struct PartitionStats {
@@ -114,6 +137,8 @@ struct PartitionStats {
   uint64_t busy_ns = 0;
   uint64_t stages_completed = 0;
   uint64_t switches_in = 0;
+  uint32_t parked = 0;   // granted, idle, not counted in `running`
+  uint32_t stalled = 0;  // over the stall bound, not counted in `running`
 };
 
 class Scheduler {
@@ -122,14 +147,18 @@ class Scheduler {
   static Result<std::unique_ptr<Scheduler>> Make(const SchedulerConfig& config);
   virtual ~Scheduler() = default;
 
-  // Tasks. Ids are reused after RemoveTask. RemoveTask forgets all its jobs and queue entries at once.
+  // Tasks. Ids are reused after RemoveTask. RemoveTask forgets all its jobs and queue entries at
+  // once.
   virtual Result<TaskId> AddTask(const TaskConfig& config, uint64_t now_ns) = 0;
   virtual void RemoveTask(TaskId task, uint64_t now_ns) = 0;
 
-  // The first launch of `job` was recorded at `first_launch_ns`. Release and deadline: with a period
-  // the release is the point of the task's grid (release_grid.h), else the first launch.
-  // Closes an earlier job that is still open.
-  virtual void JobReleased(TaskId task, uint64_t job, uint64_t first_launch_ns, uint64_t now_ns) = 0;
+  // The first launch of `job` was recorded at `first_launch_ns`. Release and deadline: with a
+  // period the release is the point of the task's grid (release_grid.h), else the first launch.
+  // Closes an earlier job that is still open, as soon as what is known of it is complete; until
+  // then the new one waits. What such a job was not granted yet is granted openly first, so that
+  // grants stay in program order.
+  virtual void JobReleased(TaskId task, uint64_t job, uint64_t first_launch_ns,
+                           uint64_t now_ns) = 0;
   virtual void StageProgress(TaskId task, const StageReport& report, uint64_t now_ns) = 0;
   // All launches of the job are known: their identities (kernel, kind, stream hashed) in order.
   // `complete_ns`: when the last of them completed. A lost sequence is empty and teaches nothing.
@@ -139,6 +168,9 @@ class Scheduler {
   // Places what is ready and appends what may start now. The caller publishes each; a grant that it
   // can not publish is its to keep and retry. O(log n) a decision.
   virtual void Decide(uint64_t now_ns, std::vector<Grant>* grants) = 0;
+  // When Decide() must be called again even if nothing happens (parking, stalls, long waits);
+  // UINT64_MAX = never. Later is harmless but for the delay.
+  virtual uint64_t NextWakeNs() const = 0;
 
   // Swaps the policy: queued stages are placed anew, running ones finish where they are.
   virtual Status SetPolicy(std::string_view name, uint64_t now_ns) = 0;

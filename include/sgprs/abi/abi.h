@@ -22,10 +22,10 @@
 #define SGPRS_ABI_MINOR 0
 
 #define SGPRS_CACHE_LINE_BYTES 64
-#define SGPRS_NAME_BYTES 64        /* task names, NUL-terminated */
-#define SGPRS_MAX_PARTITIONS 32    /* per device pool */
-#define SGPRS_MAX_STAGES 32        /* per job */
-#define SGPRS_MAX_TASKS 1024       /* rows of the state segment = clients at one time */
+#define SGPRS_NAME_BYTES 64     /* task names, NUL-terminated */
+#define SGPRS_MAX_PARTITIONS 32 /* per device pool */
+#define SGPRS_MAX_STAGES 32     /* per job */
+#define SGPRS_MAX_TASKS 1024    /* rows of the state segment = clients at one time */
 #define SGPRS_UUID_BYTES 16
 
 /* Layout checks: SGPRS_ABI_SIZE(type, bytes), SGPRS_ABI_OFFSET(type, field, bytes). */

@@ -45,20 +45,20 @@ SGPRS_ABI_SIZE(SgprsMessageHeader, 16);
 /* What a process says of itself when it registers. */
 typedef struct SgprsHello {
   SgprsMessageHeader header;
-  char name[SGPRS_NAME_BYTES];     /* task name, NUL-terminated */
-  char program[SGPRS_NAME_BYTES];  /* base name of the executable, NUL-terminated */
-  uint64_t period_ns;              /* 0 = not periodic */
-  uint64_t deadline_ns;            /* relative; 0 = the period */
-  uint64_t job_launches;           /* with SGPRS_JOB_LAUNCHES */
-  uint32_t task_class;             /* SgprsTaskClass */
-  uint32_t job_rule;               /* SgprsJobRule */
+  char name[SGPRS_NAME_BYTES];    /* task name, NUL-terminated */
+  char program[SGPRS_NAME_BYTES]; /* base name of the executable, NUL-terminated */
+  uint64_t period_ns;             /* 0 = not periodic */
+  uint64_t deadline_ns;           /* relative; 0 = the period */
+  uint64_t job_launches;          /* with SGPRS_JOB_LAUNCHES */
+  uint32_t task_class;            /* SgprsTaskClass */
+  uint32_t job_rule;              /* SgprsJobRule */
   uint8_t device_uuid[SGPRS_UUID_BYTES];
   char device_name[SGPRS_NAME_BYTES];
-  uint32_t sm_count;               /* of the device */
-  uint32_t sm_minimum;             /* least SMs of a partition, and ... */
-  uint32_t sm_alignment;           /* ... what its size must be a multiple of */
-  uint32_t backends;               /* bits 1 << SgprsBackend that passed the probe */
-  uint64_t signature;              /* 0; reserved for the profile's key */
+  uint32_t sm_count;     /* of the device */
+  uint32_t sm_minimum;   /* least SMs of a partition, and ... */
+  uint32_t sm_alignment; /* ... what its size must be a multiple of */
+  uint32_t backends;     /* bits 1 << SgprsBackend that passed the probe */
+  uint64_t signature;    /* 0; reserved for the profile's key */
   uint64_t reserved[4];
 } SgprsHello;
 SGPRS_ABI_SIZE(SgprsHello, 312);

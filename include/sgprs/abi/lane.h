@@ -15,7 +15,8 @@
  *    `recorded`, so that a granted stage flows without another word.
  *
  * Cursors are free-running u64 slot counts; slot of index i is slots[i & (slot_count - 1)].
- * A slot may be rewritten once it is issued; a reader in the runtime copies it, then checks `index`.
+ * A slot may be rewritten once it is issued; a reader in the runtime copies it, then checks
+ * `index`.
  *
  * Words written by more than one process: doorbell sequences only (atomic add).
  * All fields are plain integers; runtime/lane wraps each access with its memory order.
@@ -54,20 +55,20 @@ enum SgprsSlotFlag {
 
 /* One recorded call. Written once by the recording thread before `recorded` moves past it. */
 typedef struct SgprsSlot {
-  uint64_t index;       /* its own index: tells a reader that the slot was rewritten */
-  uint64_t time_ns;     /* when it was recorded */
-  uint64_t bytes;       /* copies and fills; else 0 */
-  uint32_t job;         /* job ordinal of this process, from 1 */
-  uint32_t kernel;      /* interned kernel id (kernels[]), 0 = none */
-  uint32_t stream;      /* the shim's ordinal of the application's stream, 0 = NULL stream */
+  uint64_t index;   /* its own index: tells a reader that the slot was rewritten */
+  uint64_t time_ns; /* when it was recorded */
+  uint64_t bytes;   /* copies and fills; else 0 */
+  uint32_t job;     /* job ordinal of this process, from 1 */
+  uint32_t kernel;  /* interned kernel id (kernels[]), 0 = none */
+  uint32_t stream;  /* the shim's ordinal of the application's stream, 0 = NULL stream */
   uint32_t grid_x;
   uint16_t grid_y;
   uint16_t grid_z;
   uint16_t block_x;
   uint16_t block_y;
   uint16_t block_z;
-  uint8_t kind;         /* SgprsSlotKind */
-  uint8_t flags;        /* SgprsSlotFlag bits */
+  uint8_t kind;  /* SgprsSlotKind */
+  uint8_t flags; /* SgprsSlotFlag bits */
   uint32_t shared_bytes;
   uint64_t gap_ns; /* JOB_FIRST: pause without CUDA calls before it; else 0 */
 } SgprsSlot;
@@ -83,7 +84,7 @@ enum SgprsGrantFlag {
 
 /* Runtime -> issuer: slots [from, upto) of jobs <= `job` may be issued on `partition`. */
 typedef struct SgprsGrant {
-  uint64_t sequence;            /* from 1; completions name it */
+  uint64_t sequence; /* from 1; completions name it */
   uint64_t from;
   uint64_t upto;                /* or SGPRS_GRANT_OPEN */
   uint64_t time_ns;             /* when it was decided */
@@ -116,14 +117,14 @@ typedef struct SgprsCompletion {
   uint32_t job;
   uint32_t stage;
   uint16_t partition;
-  uint16_t flags; /* SgprsCompletionFlag bits */
+  uint16_t flags;        /* SgprsCompletionFlag bits */
   uint32_t driver_error; /* CUresult, 0 = none */
 } SgprsCompletion;
 SGPRS_ABI_SIZE(SgprsCompletion, 64);
 
 /* Interned kernel name. Written once by the shim before `kernel_count` moves past it. */
 typedef struct SgprsKernelName {
-  uint64_t hash; /* FNV-1a of the whole name */
+  uint64_t hash;       /* FNV-1a of the whole name */
   uint32_t name_bytes; /* of the whole name, may exceed what fits */
   uint32_t param_bytes;
   uint32_t reserved0;
@@ -155,14 +156,14 @@ SGPRS_ABI_SIZE(SgprsLaneSettings, 64);
 
 /* Shim -> runtime counters. One writer group: the shim. */
 typedef struct SgprsLaneCounters {
-  uint64_t kernels;         /* kernels recorded */
-  uint64_t bypassed;        /* launches that went to the driver unrecorded */
-  uint64_t self_granted;    /* slots issued without a grant */
-  uint64_t drains;          /* times a call drained the lane */
-  uint64_t unknown_calls;   /* calls of symbols without a row in hooked_calls.inc */
-  uint64_t completions_lost;/* completion ring full */
-  uint64_t kernels_direct;  /* kernels launched by the driver path without deferral */
-  uint64_t blocked_upto;    /* slot count that the latest blocking call waits for */
+  uint64_t kernels;          /* kernels recorded */
+  uint64_t bypassed;         /* launches that went to the driver unrecorded */
+  uint64_t self_granted;     /* slots issued without a grant */
+  uint64_t drains;           /* times a call drained the lane */
+  uint64_t unknown_calls;    /* calls of symbols without a row in hooked_calls.inc */
+  uint64_t completions_lost; /* completion ring full */
+  uint64_t kernels_direct;   /* kernels launched by the driver path without deferral */
+  uint64_t blocked_upto;     /* slot count that the latest blocking call waits for */
 } SgprsLaneCounters;
 SGPRS_ABI_SIZE(SgprsLaneCounters, 64);
 

@@ -20,12 +20,12 @@ typedef struct SgprsTaskCounters {
 SGPRS_ABI_SIZE(SgprsTaskCounters, 18 * 8);
 
 enum SgprsTaskState {
-  SGPRS_TASK_NONE = 0,       /* row is free */
-  SGPRS_TASK_JOINING = 1,    /* lane handed over, partitions not built yet */
-  SGPRS_TASK_LEARNING = 2,   /* signature not known yet */
-  SGPRS_TASK_SCHEDULED = 3,  /* stages are cut and placed */
-  SGPRS_TASK_BYPASSED = 4,   /* the shim gave up on deferral */
-  SGPRS_TASK_GONE = 5,       /* process over; row kept for the report until reused */
+  SGPRS_TASK_NONE = 0,      /* row is free */
+  SGPRS_TASK_JOINING = 1,   /* lane handed over, partitions not built yet */
+  SGPRS_TASK_LEARNING = 2,  /* signature not known yet */
+  SGPRS_TASK_SCHEDULED = 3, /* stages are cut and placed */
+  SGPRS_TASK_BYPASSED = 4,  /* the shim gave up on deferral */
+  SGPRS_TASK_GONE = 5,      /* process over; row kept for the report until reused */
 };
 
 typedef struct SgprsTaskRow {

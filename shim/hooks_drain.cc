@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draining, and what the other hooks share.
+#include "shim/hooks.h"
+#include "shim/interpose/interpose.h"
+#include "shim/issue/streams.h"
+#include "shim/record/recorder.h"
+
+namespace sgprs::shim {
+namespace {
+
+void CountDrain(Session* s) {
+  FutexLock lock(&s->record_lock);  // the issuer may swap the lane
+  if (s->lane == nullptr) return;
+  std::atomic_ref<uint64_t> drains(s->lane->counters.drains);
+  drains.store(drains.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  std::atomic_ref<uint64_t>(s->lane->counters.unknown_calls)
+      .store(UnknownCalls(), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+VirtualStream* RecordableStream(CUstream stream, bool per_thread_api) {
+  if (!Recording() && !AttachOnce()) return nullptr;
+  return FindStream(TheSession(), stream, per_thread_api);
+}
+
+void BeforeDirect() {
+  if (!Recording()) return;
+  DrainAll(TheSession());
+  CountDrain(TheSession());
+}
+
+CUresult BeforeDirectLaunch() {
+  if (const CUresult refused = RefusedError(); refused != CUDA_SUCCESS) return refused;
+  BeforeDirect();
+  // Under capture a launch is not a launch yet.
+  if (TheSession()->captures.load(std::memory_order_relaxed) == 0) CountBypassed();
+  return CUDA_SUCCESS;
+}
+
+CUresult WithDeferredError(CUresult result) {
+  Session* s = TheSession();
+  if (result != CUDA_SUCCESS || s->deferred_error.load(std::memory_order_relaxed) == CUDA_SUCCESS) {
+    return result;
+  }
+  return s->deferred_error.exchange(CUDA_SUCCESS, std::memory_order_relaxed);
+}
+
+EventTable::Cell* EventTable::CellOf(CUevent event, bool make) {
+  const uint64_t bits = reinterpret_cast<uint64_t>(event) * 0x9e3779b97f4a7c15ull;
+  for (uint32_t probe = 0, at = static_cast<uint32_t>(bits >> 40); probe < 64; ++probe, ++at) {
+    Cell* cell = &cells_[at & (kCells - 1)];
+    CUevent handle = cell->handle.load(std::memory_order_acquire);
+    if (handle == event) return cell;
+    if (handle != nullptr) continue;
+    if (!make) return nullptr;
+    if (cell->handle.compare_exchange_strong(handle, event, std::memory_order_acq_rel) ||
+        handle == event) {
+      return cell;
+    }
+  }
+  return nullptr;
+}
+
+uint64_t EventTable::Upto(CUevent event) {
+  Cell* cell = CellOf(event, false);
+  // Acquire pairs with Note(). An event without a cell is as late as any such event.
+  return cell != nullptr ? cell->upto.load(std::memory_order_acquire)
+                         : overflow_.load(std::memory_order_acquire);
+}
+
+void EventTable::Note(CUevent event, uint64_t upto) {
+  Cell* cell = CellOf(event, true);
+  (cell != nullptr ? cell->upto : overflow_).store(upto, std::memory_order_release);
+}
+
+EventTable* TheEventTable() {
+  static constinit EventTable table;
+  return &table;
+}
+
+}  // namespace sgprs::shim
+
+extern "C" void SgprsDrainForCall(sgprs::shim::CallIndex) {
+  using namespace sgprs::shim;
+  if (!Recording()) return;
+  BeforeDirect();
+  NoteBlockingCallEnd(TheSession());
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events. The application's event stays the driver's; its record and the waits on it are recorded
+// in program order, so a wait always meets the record that it met without us.
+#include "shim/hooks.h"
+#include "shim/interpose/interpose.h"
+#include "shim/record/recorder.h"
+
+namespace sgprs::shim {
+namespace {
+
+bool TryEvent(EntryKind kind, CUevent event, unsigned flags, CUstream stream, bool per_thread) {
+  if (event == nullptr) return false;
+  VirtualStream* row = RecordableStream(stream, per_thread);
+  if (row == nullptr) return false;
+  uint64_t upto = 0;
+  {
+    RecordScope scope(row, kind, 0);
+    if (!scope) return false;
+    scope.entry()->event = {event, flags};
+    upto = scope.index() + 1;
+    // Before Commit(): whoever learns of the record from this thread finds it noted.
+    TheEventTable()->Note(event, upto);
+    scope.Commit(0);
+  }
+  return true;
+}
+
+// The stream that carries a deferred destroy: any row of ours will do, order is that of the lane.
+bool TryDestroy(CUevent event) {
+  Session* s = TheSession();
+  if (event == nullptr || !Recording() || IsIssued(TheEventTable()->Upto(event))) return false;
+  VirtualStream* row = s->streams;
+  if (row == nullptr) return false;
+  RecordScope scope(row, EntryKind::kEventDestroy, 0);
+  if (!scope) return false;
+  scope.entry()->event = {event, 0};
+  scope.Commit(0);
+  return true;
+}
+
+}  // namespace
+}  // namespace sgprs::shim
+
+using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are outside it
+
+#define SGPRS_RECORD_HOOK(symbol, per_thread)                              \
+  extern "C" CUresult Hook_##symbol(CUevent event, CUstream stream) {      \
+    if (TryEvent(EntryKind::kEventRecord, event, 0, stream, per_thread)) { \
+      return CUDA_SUCCESS;                                                 \
+    }                                                                      \
+    BeforeDirect();                                                        \
+    return SGPRS_REAL(symbol)(event, stream);                              \
+  }
+SGPRS_RECORD_HOOK(cuEventRecord, false)
+SGPRS_RECORD_HOOK(cuEventRecord_ptsz, true)
+
+#define SGPRS_RECORD_FLAGS_HOOK(symbol, per_thread)                                      \
+  extern "C" CUresult Hook_##symbol(CUevent event, CUstream stream, unsigned flags) {    \
+    if (flags == 0 && TryEvent(EntryKind::kEventRecord, event, 0, stream, per_thread)) { \
+      return CUDA_SUCCESS;                                                               \
+    }                                                                                    \
+    BeforeDirect();                                                                      \
+    return SGPRS_REAL(symbol)(event, stream, flags);                                     \
+  }
+SGPRS_RECORD_FLAGS_HOOK(cuEventRecordWithFlags, false)
+SGPRS_RECORD_FLAGS_HOOK(cuEventRecordWithFlags_ptsz, true)
+
+#define SGPRS_WAIT_HOOK(symbol, per_thread)                                            \
+  extern "C" CUresult Hook_##symbol(CUstream stream, CUevent event, unsigned flags) {  \
+    if (flags == 0 && TryEvent(EntryKind::kEventWait, event, 0, stream, per_thread)) { \
+      return CUDA_SUCCESS;                                                             \
+    }                                                                                  \
+    BeforeDirect();                                                                    \
+    return SGPRS_REAL(symbol)(stream, event, flags);                                   \
+  }
+SGPRS_WAIT_HOOK(cuStreamWaitEvent, false)
+SGPRS_WAIT_HOOK(cuStreamWaitEvent_ptsz, true)
+
+extern "C" CUresult Hook_cuEventQuery(CUevent event) {
+  if (!IsIssued(TheEventTable()->Upto(event))) return CUDA_ERROR_NOT_READY;
+  const CUresult result = SGPRS_REAL(cuEventQuery)(event);
+  if (result == CUDA_SUCCESS) NoteBlockingCallEnd(TheSession());
+  return WithDeferredError(result);
+}
+
+extern "C" CUresult Hook_cuEventSynchronize(CUevent event) {
+  Session* s = TheSession();
+  const uint64_t upto = TheEventTable()->Upto(event);
+  NoteBlockingCall(s, upto);
+  WaitIssued(s, upto);
+  const CUresult result = SGPRS_REAL(cuEventSynchronize)(event);
+  NoteBlockingCallEnd(s);
+  return WithDeferredError(result);
+}
+
+#define SGPRS_ELAPSED_HOOK(symbol)                                                          \
+  extern "C" CUresult Hook_##symbol(float* ms, CUevent start, CUevent end) {                \
+    if (!IsIssued(TheEventTable()->Upto(start)) || !IsIssued(TheEventTable()->Upto(end))) { \
+      return CUDA_ERROR_NOT_READY;                                                          \
+    }                                                                                       \
+    return SGPRS_REAL(symbol)(ms, start, end);                                              \
+  }
+SGPRS_ELAPSED_HOOK(cuEventElapsedTime)
+SGPRS_ELAPSED_HOOK(cuEventElapsedTime_v2)
+
+#define SGPRS_EVENT_DESTROY_HOOK(symbol)             \
+  extern "C" CUresult Hook_##symbol(CUevent event) { \
+    if (TryDestroy(event)) return CUDA_SUCCESS;      \
+    return SGPRS_REAL(symbol)(event);                \
+  }
+SGPRS_EVENT_DESTROY_HOOK(cuEventDestroy)
+SGPRS_EVENT_DESTROY_HOOK(cuEventDestroy_v2)

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel launches and host functions: recorded where everything about them is known, else handed to
+// the driver at once, so that its immediate errors stay immediate.
+#include <string.h>
+
+#include "shim/hooks.h"
+#include "shim/interpose/interpose.h"
+#include "shim/record/recorder.h"
+
+namespace sgprs::shim {
+namespace {
+
+struct LaunchRequest {
+  CUfunction function;
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t shared_bytes;
+  CUstream stream;
+  bool per_thread_api;
+  void** params;
+  void** extra;
+  const CUlaunchAttribute* attributes;
+  uint32_t attribute_count;
+  bool cooperative;
+};
+
+// The packed buffer of an `extra` list, or nullptr if the list is anything but BUFFER_POINTER and
+// BUFFER_SIZE up to END.
+const void* ExtraBuffer(void** extra, size_t* bytes) {
+  const void* buffer = nullptr;
+  *bytes = 0;
+  for (int i = 0; i < 8 && extra[i] != CU_LAUNCH_PARAM_END; i += 2) {
+    if (extra[i] == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      buffer = extra[i + 1];
+    } else if (extra[i] == CU_LAUNCH_PARAM_BUFFER_SIZE && extra[i + 1] != nullptr) {
+      *bytes = *static_cast<size_t*>(extra[i + 1]);
+    } else {
+      return nullptr;
+    }
+  }
+  return buffer;
+}
+
+// Could the driver refuse this launch at once? Then it is the driver's.
+bool LooksGood(const LaunchRequest& r, const KernelInfo& info) {
+  const uint64_t threads = uint64_t{r.block[0]} * r.block[1] * r.block[2];
+  if (r.grid[0] == 0 || r.grid[1] == 0 || r.grid[2] == 0 || threads == 0) return false;
+  if (r.grid[0] > 0x7fffffffu || r.grid[1] > 0xffffu || r.grid[2] > 0xffffu) return false;
+  if (r.block[0] > 1024 || r.block[1] > 1024 || r.block[2] > 64) return false;
+  if (threads > info.max_threads) return false;
+  // More needs an attribute that was set earlier: let the driver judge.
+  if (r.shared_bytes > 32u * 1024) return false;
+  return info.recordable && (r.params != nullptr || r.extra != nullptr || info.param_count == 0) &&
+         (r.params == nullptr || r.extra == nullptr);
+}
+
+// Attributes that are plain settings of the one launch. Others (events, programmatic launch) tie it
+// to its neighbours: the driver's.
+bool PlainAttributes(const LaunchRequest& r) {
+  if (r.attribute_count > 16) return false;
+  for (uint32_t i = 0; i < r.attribute_count; ++i) {
+    switch (r.attributes[i].id) {
+      case CU_LAUNCH_ATTRIBUTE_IGNORE:
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+      case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        break;
+      default:
+        return false;
+    }
+  }
+  return true;
+}
+
+void CopyParams(const LaunchRequest& r, const KernelInfo& info, unsigned char* to) {
+  if (r.params != nullptr) {
+    for (uint32_t i = 0; i < info.param_count; ++i) {
+      memcpy(to + info.params[i].offset_bytes, r.params[i], info.params[i].size_bytes);
+    }
+  } else if (r.extra != nullptr) {
+    size_t bytes = 0;
+    const void* buffer = ExtraBuffer(r.extra, &bytes);
+    memcpy(to, buffer, bytes < info.param_bytes ? bytes : info.param_bytes);
+  }
+}
+
+bool Cooperative(const LaunchRequest& r) {
+  for (uint32_t i = 0; i < r.attribute_count; ++i) {
+    if (r.attributes[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+        r.attributes[i].value.cooperative) {
+      return true;
+    }
+  }
+  return r.cooperative;
+}
+
+// True if the launch was recorded.
+bool TryRecord(const LaunchRequest& r) {
+  if (!Recording() && !AttachOnce()) return false;
+  Session* s = TheSession();
+  KernelInfo* info = s->kernels.Find(r.function);
+  if (info == nullptr && r.function != nullptr) info = s->kernels.Learn(r.function);
+  if (info == nullptr || !LooksGood(r, *info) || !PlainAttributes(r)) return false;
+  size_t extra_bytes = 0;
+  if (r.extra != nullptr &&
+      (ExtraBuffer(r.extra, &extra_bytes) == nullptr || extra_bytes < info->param_bytes)) {
+    return false;
+  }
+  VirtualStream* stream = RecordableStream(r.stream, r.per_thread_api);
+  if (stream == nullptr) return false;
+  const uint32_t param_room = (info->param_bytes + 63) / 64 * 64;
+  const uint32_t attribute_room =
+      (r.attribute_count * static_cast<uint32_t>(sizeof(CUlaunchAttribute)) + 63) / 64 * 64;
+  RecordScope scope(stream, EntryKind::kKernel, param_room + attribute_room);
+  if (!scope) return false;
+  Entry* e = scope.entry();
+  e->launch.function = r.function;
+  e->launch.info = info;
+  e->launch.params = scope.arena();
+  for (int i = 0; i < 3; ++i) e->grid[i] = r.grid[i], e->block[i] = r.block[i];
+  e->shared_bytes = r.shared_bytes;
+  CopyParams(r, *info, scope.arena());
+  if (Cooperative(r)) e->flags |= kEntryCooperative;
+  e->attribute_count = r.attribute_count;
+  if (r.attribute_count != 0) {
+    e->flags |= kEntryAttributes;
+    e->launch.attributes = reinterpret_cast<CUlaunchAttribute*>(scope.arena() + param_room);
+    memcpy(e->launch.attributes, r.attributes, r.attribute_count * sizeof(CUlaunchAttribute));
+  }
+  scope.Commit(0);
+  return true;
+}
+
+LaunchRequest Plain(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                    unsigned bz, unsigned shared, CUstream stream, bool per_thread, void** params,
+                    void** extra) {
+  return {f,      {gx, gy, gz}, {bx, by, bz}, shared, stream, per_thread,
+          params, extra,        nullptr,      0,      false};
+}
+
+LaunchRequest FromConfig(const CUlaunchConfig& c, CUfunction f, bool per_thread, void** params,
+                         void** extra) {
+  LaunchRequest r = Plain(f, c.gridDimX, c.gridDimY, c.gridDimZ, c.blockDimX, c.blockDimY,
+                          c.blockDimZ, c.sharedMemBytes, c.hStream, per_thread, params, extra);
+  r.attributes = c.attrs;
+  r.attribute_count = c.attrs != nullptr ? c.numAttrs : 0;
+  return r;
+}
+
+bool TryRecordHostFunction(CUstream stream, bool per_thread, CUhostFn function, void* data) {
+  if (function == nullptr) return false;
+  VirtualStream* row = RecordableStream(stream, per_thread);
+  if (row == nullptr) return false;
+  RecordScope scope(row, EntryKind::kHostFunction, 0);
+  if (!scope) return false;
+  scope.entry()->host = {function, data};
+  scope.Commit(0);
+  return true;
+}
+
+}  // namespace
+}  // namespace sgprs::shim
+
+using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are outside it
+
+#define SGPRS_LAUNCH_PARAMS                                                                   \
+  CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
+      unsigned shared, CUstream stream, void **params
+
+#define SGPRS_LAUNCH_HOOK(symbol, per_thread)                                                     \
+  extern "C" CUresult Hook_##symbol(SGPRS_LAUNCH_PARAMS, void** extra) {                          \
+    if (TryRecord(Plain(f, gx, gy, gz, bx, by, bz, shared, stream, per_thread, params, extra))) { \
+      return CUDA_SUCCESS;                                                                        \
+    }                                                                                             \
+    if (const CUresult refused = BeforeDirectLaunch(); refused != CUDA_SUCCESS) return refused;   \
+    return SGPRS_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);          \
+  }
+SGPRS_LAUNCH_HOOK(cuLaunchKernel, false)
+SGPRS_LAUNCH_HOOK(cuLaunchKernel_ptsz, true)
+
+#define SGPRS_COOPERATIVE_HOOK(symbol, per_thread)                                              \
+  extern "C" CUresult Hook_##symbol(SGPRS_LAUNCH_PARAMS) {                                      \
+    LaunchRequest r =                                                                           \
+        Plain(f, gx, gy, gz, bx, by, bz, shared, stream, per_thread, params, nullptr);          \
+    r.cooperative = true;                                                                       \
+    if (TryRecord(r)) return CUDA_SUCCESS;                                                      \
+    if (const CUresult refused = BeforeDirectLaunch(); refused != CUDA_SUCCESS) return refused; \
+    return SGPRS_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);               \
+  }
+SGPRS_COOPERATIVE_HOOK(cuLaunchCooperativeKernel, false)
+SGPRS_COOPERATIVE_HOOK(cuLaunchCooperativeKernel_ptsz, true)
+
+#define SGPRS_LAUNCH_EX_HOOK(symbol, per_thread)                                                \
+  extern "C" CUresult Hook_##symbol(const CUlaunchConfig* config, CUfunction f, void** params,  \
+                                    void** extra) {                                             \
+    if (config != nullptr && TryRecord(FromConfig(*config, f, per_thread, params, extra))) {    \
+      return CUDA_SUCCESS;                                                                      \
+    }                                                                                           \
+    if (const CUresult refused = BeforeDirectLaunch(); refused != CUDA_SUCCESS) return refused; \
+    return SGPRS_REAL(symbol)(config, f, params, extra);                                        \
+  }
+SGPRS_LAUNCH_EX_HOOK(cuLaunchKernelEx, false)
+SGPRS_LAUNCH_EX_HOOK(cuLaunchKernelEx_ptsz, true)
+
+#define SGPRS_HOST_HOOK(symbol, per_thread)                                             \
+  extern "C" CUresult Hook_##symbol(CUstream stream, CUhostFn function, void* data) {   \
+    if (TryRecordHostFunction(stream, per_thread, function, data)) return CUDA_SUCCESS; \
+    BeforeDirect();                                                                     \
+    return SGPRS_REAL(symbol)(stream, function, data);                                  \
+  }
+SGPRS_HOST_HOOK(cuLaunchHostFunc, false)
+SGPRS_HOST_HOOK(cuLaunchHostFunc_ptsz, true)
+
+// cuStreamAddCallback has no hook: its callback is told the stream, which must be the
+// application's own. A graph's kernels have the SMs they were captured with (issue 4): in order, on
+// the application's stream.
+#define SGPRS_GRAPH_HOOK(symbol)                                                          \
+  extern "C" CUresult Hook_##symbol(CUgraphExec graph, CUstream stream) {                 \
+    if (const CUresult refused = RefusedError(); refused != CUDA_SUCCESS) return refused; \
+    BeforeDirect();                                                                       \
+    return SGPRS_REAL(symbol)(graph, stream);                                             \
+  }
+SGPRS_GRAPH_HOOK(cuGraphLaunch)
+SGPRS_GRAPH_HOOK(cuGraphLaunch_ptsz)

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the shim knows of a kernel handle (CUfunction or CUkernel: both arrive in the same launch
+// argument): name and parameter layout, asked of the driver once (facts/cuda.md 6.6).
+#ifndef SGPRS_SHIM_RECORD_KERNEL_TABLE_H_
+#define SGPRS_SHIM_RECORD_KERNEL_TABLE_H_
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "shim/record/futex_mutex.h"
+
+namespace sgprs::shim {
+
+struct KernelParam {
+  uint16_t offset_bytes;
+  uint16_t size_bytes;
+};
+
+struct KernelInfo {
+  const char* name = nullptr;  // owned, never freed: other tables point at it
+  uint64_t name_hash = 0;      // FNV-1a
+  uint32_t param_count = 0;
+  uint32_t param_bytes = 0;  // last offset + size
+  KernelParam* params = nullptr;
+  uint32_t max_threads = 1024;
+  bool recordable = false;  // false: layout unknown, launch at once
+  bool is_kernel = false;   // CUkernel
+  // Interned id in the lane of generation `lane_generation`; under the record lock.
+  uint32_t lane_id = 0;
+  uint32_t lane_generation = 0;
+};
+
+class KernelTable {
+ public:
+  // Any thread, no lock: nullptr if the handle was never looked at.
+  KernelInfo* Find(CUfunction function) const;
+  // Any thread; asks the driver. Never nullptr unless memory or the table is exhausted.
+  KernelInfo* Learn(CUfunction function);
+  // cuLibraryGetKernel gave this handle: it is a CUkernel.
+  void NoteKernel(CUkernel kernel);
+  // Code was unloaded: handles may be given out again for other kernels. The caller has drained.
+  void Forget();
+
+ private:
+  struct Cell {
+    std::atomic<CUfunction> handle{nullptr};
+    std::atomic<KernelInfo*> info{nullptr};
+  };
+  static constexpr uint32_t kCells = 32768;  // a power of two
+  static uint32_t Hash(const void* handle);
+  Cell* CellOf(CUfunction function);
+
+  FutexMutex mutex_;  // writers
+  Cell cells_[kCells];
+  Cell marked_[4096];  // handles known to be CUkernels
+};
+
+}  // namespace sgprs::shim
+
+#endif  // SGPRS_SHIM_RECORD_KERNEL_TABLE_H_

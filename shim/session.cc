@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shim/session.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/environment.h"
+#include "runtime/lane/doorbell.h"
+#include "shim/connect.h"
+#include "shim/interpose/interpose.h"
+#include "shim/issue/issuer.h"
+#include "shim/issue/marker.h"
+#include "shim/record/recorder.h"
+
+namespace sgprs::shim {
+namespace {
+
+void* IssuerThread(void*) {
+  Session* s = TheSession();
+  SGPRS_REAL(cuCtxSetCurrent)(s->facts.context);
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (SGPRS_HAS(cuThreadExchangeStreamCaptureMode)) {
+    SGPRS_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+  }
+  Issuer(s).Run();
+  return nullptr;
+}
+
+void* CompleterThread(void*) {
+  SGPRS_REAL(cuCtxSetCurrent)(TheSession()->facts.context);
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (SGPRS_HAS(cuThreadExchangeStreamCaptureMode)) {
+    SGPRS_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+  }
+  RunCompleter();
+  return nullptr;
+}
+
+// All signals stay with the application's own threads.
+bool StartThread(void* (*body)(void*), const char* name, bool real_time) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 1u << 20);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, body, nullptr) == 0;
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!started) return false;
+  pthread_setname_np(thread, name);
+  if (real_time) {
+    const sched_param priority = {1};
+    pthread_setschedparam(thread, SCHED_FIFO, &priority);  // where allowed; else as it was
+  }
+  return true;
+}
+
+// The child has one thread and no business with the parent's lane: it starts over, and registers by
+// itself if it ever launches something.
+void AfterForkInChild() {
+  Session* s = TheSession();
+  if (s->lane != nullptr) UnmapLane(s->lane, s->lane_bytes, s->control_fd);
+  Session* fresh = new (static_cast<void*>(s)) Session;
+  (void)fresh;
+}
+
+// exit() runs while our threads live: they stop touching the driver before it is torn down.
+void AtExit() {
+  Session* s = TheSession();
+  if (s->pid != getpid() || s->mode.load() != Mode::kRecording) return;
+  WaitIssuedAtMost(s, 100 * kNsPerMs);
+  s->mode.store(Mode::kExiting);
+  if (s->lane != nullptr) lane::Ring(&s->lane->issuer_doorbell);
+  const timespec moment = ToTimespec(1 * kNsPerMs);
+  for (int i = 0; i < 50 && s->issuer_running.load(std::memory_order_acquire); ++i) {
+    nanosleep(&moment, nullptr);
+  }
+}
+
+uint32_t ProbeBackends(Session* s) {
+  uint32_t bits = 0;
+  const char* wanted = env::Get(env::kBackend);
+  static constexpr const char* kNames[SGPRS_BACKEND_COUNT] = {"green", "mps", "priority", "none"};
+  for (int kind = 0; kind < SGPRS_BACKEND_COUNT; ++kind) {
+    if (wanted != nullptr && strcmp(wanted, kNames[kind]) != 0) continue;
+    if (BackendOf(static_cast<SgprsBackend>(kind))->Probe(s->facts)) bits |= 1u << kind;
+  }
+  return bits;
+}
+
+// Builds the partitions with the first back-end that works, the wanted one first.
+bool BuildPartitions(Session* s, uint32_t backends, uint32_t wanted) {
+  for (uint32_t i = 0; i <= SGPRS_BACKEND_COUNT; ++i) {
+    const uint32_t kind = i == 0 ? wanted : i - 1;
+    if (kind >= SGPRS_BACKEND_COUNT || (backends & (1u << kind)) == 0) continue;
+    Backend* backend = BackendOf(static_cast<SgprsBackend>(kind));
+    if (!backend->Build(s->facts, s->plan, s->partition_count, s->sm_counts)) continue;
+    s->backend = backend;
+    return true;
+  }
+  return false;
+}
+
+bool Allocate(Session* s) {
+  const size_t entry_bytes = sizeof(Entry) * kEntries;
+  void* entries =
+      mmap(nullptr, entry_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* arena =
+      mmap(nullptr, kArenaBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (entries == MAP_FAILED || arena == MAP_FAILED || TheMarkerQueue() == nullptr) return false;
+  s->entries = static_cast<Entry*>(entries);
+  s->arena = static_cast<unsigned char*>(arena);
+  return true;
+}
+
+// Everything between the first recordable call and recording. `reason`: why not.
+bool Attach(Session* s, char* reason, uint32_t reason_bytes) {
+  CUcontext context = nullptr;
+  if (SGPRS_REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == nullptr ||
+      !ReadDeviceFacts(context, &s->facts)) {
+    snprintf(reason, reason_bytes, "the current CUDA context can not be scheduled");
+    return false;
+  }
+  const uint32_t backends = ProbeBackends(s);
+  if (backends == 0) {
+    snprintf(reason, reason_bytes, "no partition back-end works here");
+    return false;
+  }
+  if (!Allocate(s)) {
+    snprintf(reason, reason_bytes, "out of memory");
+    return false;
+  }
+  Registration registration;
+  if (!Register(s->facts, backends, &registration, reason, reason_bytes)) return false;
+  memcpy(s->plan, registration.welcome.partitions, sizeof(s->plan));
+  s->partition_count = registration.welcome.partition_count;
+  s->lane = registration.lane;
+  s->lane_bytes = registration.lane_bytes;
+  s->lane_generation = 1;
+  s->pool_generation = 1;
+  s->control_fd = registration.control_fd;
+  s->online_cpus = static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  s->lane->counters.bypassed = s->bypassed.load(std::memory_order_relaxed);
+  s->last_call_ns.store(NowNs(), std::memory_order_relaxed);
+  bool good = BuildPartitions(s, backends, registration.welcome.backend_wanted) &&
+              SendReady(s->control_fd, s->backend->kind(), s->sm_counts, s->partition_count);
+  if (!good) snprintf(reason, reason_bytes, "no partition back-end could be built");
+  if (good && !(StartThread(CompleterThread, "sgprs-complete", false) &&
+                StartThread(IssuerThread, "sgprs-issue", false))) {
+    snprintf(reason, reason_bytes, "no thread could be started");
+    good = false;
+  }
+  if (!good) {
+    UnmapLane(s->lane, s->lane_bytes, s->control_fd);
+    s->lane = nullptr;
+  }
+  return good;
+}
+
+void OncePerProcess(Session* s) {
+  s->pid = getpid();
+  static bool hooked = false;  // under attach_lock; inherited by forked children, as the hooks are
+  if (hooked) return;
+  hooked = true;
+  pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  atexit(AtExit);
+}
+
+}  // namespace
+
+constinit Session g_session;
+
+bool Recording() {
+  Session* s = TheSession();
+  // Relaxed: what recording needs is read under record_lock.
+  return s->mode.load(std::memory_order_relaxed) == Mode::kRecording &&
+         s->captures.load(std::memory_order_relaxed) == 0;
+}
+
+bool AttachOnce() {
+  Session* s = TheSession();
+  if (s->mode.load(std::memory_order_acquire) != Mode::kUnattached) return Recording();
+  FutexLock lock(&s->attach_lock);
+  if (s->mode.load(std::memory_order_acquire) != Mode::kUnattached) return Recording();
+  s->mode.store(Mode::kAttaching, std::memory_order_relaxed);
+  OncePerProcess(s);
+  char reason[256] = "";
+  if (Attach(s, reason, sizeof(reason))) {
+    ShimLog("registered; back-end %d, %u partitions", s->backend->kind(), s->partition_count);
+    s->mode.store(Mode::kRecording, std::memory_order_release);
+    return true;
+  }
+  const char* require = env::Get(env::kRequire);
+  const bool refuse = require != nullptr && strcmp(require, "1") == 0;
+  char line[384];
+  snprintf(line, sizeof(line), "%s; this process %s", reason,
+           refuse ? "may not launch (SGPRS_REQUIRE=1)" : "runs unscheduled");
+  SayOnce(line);
+  s->mode.store(refuse ? Mode::kRefused : Mode::kBypass, std::memory_order_release);
+  return false;
+}
+
+CUresult RefusedError() {
+  return TheSession()->mode.load(std::memory_order_relaxed) == Mode::kRefused
+             ? CUDA_ERROR_NOT_PERMITTED
+             : CUDA_SUCCESS;
+}
+
+void CountBypassed() {
+  Session* s = TheSession();
+  s->bypassed.fetch_add(1, std::memory_order_relaxed);
+  if (s->mode.load(std::memory_order_relaxed) != Mode::kRecording) return;
+  FutexLock lock(&s->record_lock);  // the issuer may swap the lane
+  if (s->lane == nullptr) return;
+  std::atomic_ref<uint64_t> count(s->lane->counters.bypassed);
+  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+void SayOnce(const char* reason) {
+  static std::atomic<uint32_t> said{0};
+  if (said.fetch_add(1, std::memory_order_relaxed) >= 4) return;
+  char line[512];
+  const int length = snprintf(line, sizeof(line), "sgprs: %s\n", reason);
+  if (length > 0) {
+    const ssize_t written =
+        write(STDERR_FILENO, line, length < 511 ? static_cast<size_t>(length) : 511);
+    (void)written;
+  }
+}
+
+void ShimLog(const char* format, ...) {
+  const char* path = env::Get(env::kShimLog);
+  if (path == nullptr) return;
+  FILE* file = fopen(path, "ae");
+  if (file == nullptr) return;
+  fprintf(file, "%llu pid %d: ", static_cast<unsigned long long>(NowNs()), getpid());
+  va_list arguments;
+  va_start(arguments, format);
+  vfprintf(file, format, arguments);
+  va_end(arguments);
+  fputc('\n', file);
+  fclose(file);
+}
+
+}  // namespace sgprs::shim

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of this process towards the runtime: one lane, its recorded entries, its partitions.
+// One object, made before first use without a constructor, never destroyed.
+//
+// Indexes. A *process index* counts every recorded item of the process from 0 and never restarts; a
+// lane that a new runtime hands over begins at process index `lane_base`.
+//
+// Locks, always taken in this order: attach_lock, record_lock, issue_lock.
+//   record_lock  who records: entries, arena head, job borders, stream rows
+//   issue_lock   who calls the driver on partition streams: stand-in streams, lane swaps
+// None is held across a driver call that may block for long, or while sleeping.
+#ifndef SGPRS_SHIM_SESSION_H_
+#define SGPRS_SHIM_SESSION_H_
+
+#include <cuda.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "sgprs/abi/control.h"
+#include "sgprs/abi/lane.h"
+#include "shim/issue/virtual_stream.h"
+#include "shim/partition/backend.h"
+#include "shim/record/entry.h"
+#include "shim/record/futex_mutex.h"
+#include "shim/record/kernel_table.h"
+
+namespace sgprs::shim {
+
+inline constexpr uint32_t kEntries = SGPRS_LANE_SLOTS;
+inline constexpr uint64_t kArenaBytes = 16u << 20;
+
+enum class Mode : uint32_t {
+  kUnattached = 0,  // nothing launched yet
+  kAttaching,       // one thread is registering; others go to the driver meanwhile
+  kRecording,
+  kBypass,   // for good: direct calls, counted
+  kRefused,  // SGPRS_REQUIRE: launches answer CUDA_ERROR_NOT_PERMITTED
+  kExiting,  // the process is in exit(): nothing is deferred any more
+};
+
+struct Session {
+  std::atomic<Mode> mode{Mode::kUnattached};
+  std::atomic<int32_t> captures{0};  // streams under capture: nothing is deferred meanwhile
+  int32_t pid = 0;                   // the process that attached; a forked child differs
+
+  FutexMutex attach_lock;
+  FutexMutex record_lock;
+  FutexMutex issue_lock;
+
+  // Set while attaching.
+  DeviceFacts facts;
+  Backend* backend = nullptr;
+  SgprsPartitionPlan plan[SGPRS_MAX_PARTITIONS] = {};
+  uint32_t partition_count = 0;
+  uint32_t sm_counts[SGPRS_MAX_PARTITIONS] = {};
+  uint32_t pool_generation = 0;  // from 1 once attached
+  uint32_t online_cpus = 0;
+
+  // The lane. Swapped by the issuer with record_lock and issue_lock held.
+  SgprsLaneHeader* lane = nullptr;
+  uint64_t lane_bytes = 0;
+  uint64_t lane_base = 0;
+  uint32_t lane_generation = 0;
+  int control_fd = 0;  // valid while `lane` is
+
+  // Under record_lock; `recorded` is also read by the issuer.
+  alignas(64) std::atomic<uint64_t> recorded{0};  // process index
+  Entry* entries = nullptr;
+  unsigned char* arena = nullptr;
+  uint64_t arena_head = 0;
+  uint32_t job = 0;
+  uint64_t job_launches = 0;  // recorded in the current job
+  uint64_t job_first_ns = 0;
+  // Hints for job borders, also written without the lock; relaxed: each stands alone.
+  std::atomic<uint64_t> last_call_ns{0};  // end of the latest synchronising call or recorded item
+  std::atomic<bool> after_sync{false};
+  std::atomic<bool> job_mark{false};  // the next item begins a job, whatever else is known
+  uint32_t streams_made = 0;
+
+  // Written by the issuer (under issue_lock), read by all.
+  alignas(64) std::atomic<uint64_t> issued{0};  // process index
+  std::atomic<uint64_t> arena_free{0};
+  std::atomic<uint64_t> wake_at{0};     // least index that somebody sleeps for, 0 = nobody
+  std::atomic<uint32_t> issue_word{0};  // futex of those who wait for `issued`
+  std::atomic<CUresult> deferred_error{CUDA_SUCCESS};  // first error of an issued item
+  std::atomic<bool> issuer_running{false};
+  std::atomic<bool> silent_runtime{false};  // issuing without grants
+
+  // Streams: rows are never freed while the process lives, so a pointer in an entry stays good.
+  VirtualStream* streams = nullptr;
+  KernelTable kernels;
+
+  // Counters that have no lane to live in yet.
+  std::atomic<uint64_t> bypassed{0};
+};
+
+// All fields begin as zero: the object costs a program that never uses CUDA nothing.
+extern Session g_session;
+inline Session* TheSession() { return &g_session; }
+
+// True if recordable calls are to be recorded now. One relaxed load on the launch path.
+bool Recording();
+// Registers on the first recordable call (context current). True if recording may begin.
+bool AttachOnce();
+// Answer for a launch that may not run (Mode::kRefused), else CUDA_SUCCESS.
+CUresult RefusedError();
+// A launch went to the driver unrecorded.
+void CountBypassed();
+// One line on stderr, at most once per process and reason.
+void SayOnce(const char* reason);
+// Diagnostics to $SGPRS_SHIM_LOG, if set.
+void ShimLog(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+}  // namespace sgprs::shim
+
+#endif  // SGPRS_SHIM_SESSION_H_
