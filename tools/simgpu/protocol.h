@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the stand-in driver (tools/simgpu/driver, inside each client process) and the device process
-// (tools/simgpu/device) share. Data lives in the client: device memory is host memory of the client,
-// copies and kernel bodies run there. TIME lives in the device process: it alone decides when each
-// command starts and ends, by runtime/model, on its own clock.
+// (tools/simgpu/device) share. Data lives in the client: device memory is host memory of the
+// client, copies and kernel bodies run there. TIME lives in the device process: it alone decides
+// when each command starts and ends, by runtime/model, on its own clock.
 //
 //   client                                            device process
 //   commands[]  --- command_tail (client writes) ---> drains, orders per stream, simulates
-//   log[]       <-- log_tail (device writes) -------- one entry per finished command, end-time order
-//   client applies the effect of each entry in log order, then lets waiters go.
+//   log[]       <-- log_tail (device writes) -------- one entry per finished command, end-time
+//   order client applies the effect of each entry in log order, then lets waiters go.
 //
-// Clock: u64 ns of CLOCK_MONOTONIC. A command starts at max(submit_ns, end of its predecessor in the
-// stream, end of what it waits for), never at the moment the device process happened to wake up, so
-// that a late wake-up of this machine does not stretch the simulated GPU. `submit_ns` older than the
-// time that the device has already simulated counts as that time.
+// Clock: u64 ns of CLOCK_MONOTONIC. A command starts at max(submit_ns, end of its predecessor in
+// the stream, end of what it waits for), never at the moment the device process happened to wake
+// up, so that a late wake-up of this machine does not stretch the simulated GPU. `submit_ns` older
+// than the time that the device has already simulated counts as that time.
 #ifndef SGPRS_TOOLS_SIMGPU_PROTOCOL_H_
 #define SGPRS_TOOLS_SIMGPU_PROTOCOL_H_
 
@@ -29,16 +29,17 @@ inline constexpr int kSmWords = kMaxSms / 64;
 
 enum class CommandKind : uint32_t {
   kNone = 0,
-  kStreamCreate = 1,   // stream, context, priority, sm set or sm limit; takes effect in command order
+  kStreamCreate =
+      1,  // stream, context, priority, sm set or sm limit; takes effect in command order
   kStreamDestroy = 2,  // after its work
   kKernel = 3,
-  kCopy = 4,           // direction, bytes
-  kFill = 5,           // bytes
-  kEventRecord = 6,    // no time of its own; its end time is the event's stamp
-  kWait = 7,           // stream waits until command `wait_seq` has finished
-  kHostFunction = 8,   // see LogKind::kRunHost
-  kHostDone = 9,       // client: host function of command `wait_seq` has returned
-  kContextCreate = 10, // context, sm_limit (0 = all)
+  kCopy = 4,            // direction, bytes
+  kFill = 5,            // bytes
+  kEventRecord = 6,     // no time of its own; its end time is the event's stamp
+  kWait = 7,            // stream waits until command `wait_seq` has finished
+  kHostFunction = 8,    // see LogKind::kRunHost
+  kHostDone = 9,        // client: host function of command `wait_seq` has returned
+  kContextCreate = 10,  // context, sm_limit (0 = all)
   kContextDestroy = 11,
 };
 
@@ -55,25 +56,26 @@ struct Command {
   uint32_t sm_limit;   // kStreamCreate/kContextCreate: at most so many SMs (MPS affinity), 0 = none
   uint32_t direction;  // CopyDirection
   uint64_t wait_seq;
-  uint64_t bytes;      // copies, fills
+  uint64_t bytes;  // copies, fills
   // kKernel
-  uint64_t blocks;           // total blocks of the grid
-  uint32_t threads;          // per block
-  uint32_t shared_bytes;     // static + dynamic
-  uint32_t registers;        // per thread, 0 = unknown
-  uint32_t cooperative;      // 1 = all blocks must be resident
-  double flops;              // of the whole launch; 0 and dram_bytes 0 = unknown: the model guesses
-  double dram_bytes;         // of the whole launch
-  uint64_t name_hash;        // FNV-1a of the kernel's name, for the log
-  uint64_t sm_set[kSmWords]; // kStreamCreate: SMs of its green context; all zero = all SMs
-  uint64_t reserved[4];
+  uint64_t blocks;        // total blocks of the grid
+  uint32_t threads;       // per block
+  uint32_t shared_bytes;  // static + dynamic
+  uint32_t registers;     // per thread, 0 = unknown
+  uint32_t cooperative;   // 1 = all blocks must be resident
+  double flops;           // of the whole launch; 0 and dram_bytes 0 = unknown: the model guesses
+  double dram_bytes;      // of the whole launch
+  uint64_t name_hash;     // FNV-1a of the kernel's name, for the log
+  uint64_t sm_set[kSmWords];  // kStreamCreate: SMs of its green context; all zero = all SMs
+  uint64_t reserved[7];
 };
 static_assert(sizeof(Command) == 192);
 
 enum class LogKind : uint32_t {
   kDone = 1,     // command finished
   kRunHost = 2,  // host function is at the head of its stream: run it, then send kHostDone
-  kError = 3,    // command finished with `error` (CUresult); sticky errors: every later one has it too
+  kError =
+      3,  // command finished with `error` (CUresult); sticky errors: every later one has it too
 };
 
 struct LogEntry {

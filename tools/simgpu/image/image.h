@@ -21,9 +21,9 @@ struct ImageParam {
 struct ImageKernel {
   std::string name;
   std::vector<ImageParam> params;
-  uint32_t registers = 0;             // per thread, 0 = unknown (PTX)
+  uint32_t registers = 0;  // per thread, 0 = unknown (PTX)
   uint32_t static_shared_bytes = 0;
-  uint32_t max_threads = 1024;        // .maxntid / EIATTR_MAX_THREADS
+  uint32_t max_threads = 1024;  // .maxntid / EIATTR_MAX_THREADS
   uint32_t local_bytes = 0;
   uint32_t const_bytes = 0;
 };

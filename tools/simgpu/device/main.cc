@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// simgpu: the simulated device as a process. Only wires.
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "runtime/base/environment.h"
+#include "tools/simgpu/device/server.h"
+#include "tools/simgpu/device/socket.h"
+#include "tools/simgpu/device/stats.h"
+
+namespace {
+
+using sgprs::Result;
+using sgprs::Status;
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+struct Arguments {
+  std::string device{sgprs::model::kDefaultDevice};
+  std::string socket_path = sgprs::env::SimgpuSocketPath();
+  std::string mps = "on";
+  std::string log_path;
+  bool list_devices = false;
+  bool json = false;
+  bool stats = false;
+  bool shutdown = false;
+};
+
+int Fail(const Status& status, int code = kFailed) {
+  fmt::print(stderr, "simgpu: {}\n", status.text());
+  return code;
+}
+
+int Ask(const Arguments& arguments, sgprs::simgpu::HelloKind kind) {
+  const Result<std::string> answer = sgprs::simgpu::AskDevice(arguments.socket_path, kind);
+  if (!answer.ok()) return Fail(answer.status());
+  if (!answer->empty()) fmt::print("{}\n", *answer);
+  return 0;
+}
+
+// A real device does not queue for a CPU. Real-time where that is allowed, else as nice as allowed,
+// else as we are: stamps stay right, clients only hear of them later.
+void BePrompt() {
+  const sched_param lowest{.sched_priority = 1};
+  if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) != 0) {
+    (void)setpriority(PRIO_PROCESS, 0, -10);
+  }
+}
+
+int Serve(const Arguments& arguments) {
+  const auto* device = sgprs::model::FindDevice(arguments.device);
+  if (device == nullptr) {
+    return Fail(Status(sgprs::ErrorCode::kInvalid,
+                       "unknown device '" + arguments.device + "' (see simgpu --list-devices)"),
+                kUsage);
+  }
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigprocmask(SIG_BLOCK, &signals, nullptr);
+
+  auto server = sgprs::simgpu::Server::Make(
+      {device, arguments.socket_path, arguments.mps == "on", arguments.log_path});
+  if (!server.ok()) return Fail(server.status());
+  fmt::print("simgpu: {} ({} SMs), MPS {}, on {}\n", device->display_name, device->sm_count,
+             arguments.mps, arguments.socket_path);
+  std::fflush(stdout);
+  BePrompt();
+  const Status status = (*server)->Run();
+  return status.ok() ? 0 : Fail(status);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app(
+      "Simulated GPU: gives time to the commands of processes that use the stand-in driver",
+      "simgpu");
+  app.add_option("--device", arguments.device, "which device to be")->capture_default_str();
+  app.add_option("--socket", arguments.socket_path, "socket path ($SGPRS_SIMGPU_SOCKET)")
+      ->capture_default_str();
+  app.add_option("--mps", arguments.mps,
+                 "on: processes run together; off: they take turns of 1024 us")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  app.add_option("--log", arguments.log_path, "write one JSON line per finished command to FILE");
+  auto* list = app.add_flag("--list-devices", arguments.list_devices, "list devices and end");
+  auto* stats =
+      app.add_flag("--stats", arguments.stats, "print the running device's counters (JSON)");
+  app.add_flag("--shutdown", arguments.shutdown, "stop the running device")
+      ->excludes(list)
+      ->excludes(stats);
+  app.add_flag("--json", arguments.json, "with --list-devices: JSON");
+  app.set_version_flag("--version", std::string("simgpu ") + SGPRS_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "simgpu: {} (see simgpu --help)\n", error.what());
+    return kUsage;
+  }
+  if (arguments.list_devices) {
+    fmt::print("{}",
+               arguments.json ? sgprs::simgpu::DevicesJson() + "\n" : sgprs::simgpu::DevicesText());
+    return 0;
+  }
+  if (arguments.stats) return Ask(arguments, sgprs::simgpu::HelloKind::kStats);
+  if (arguments.shutdown) return Ask(arguments, sgprs::simgpu::HelloKind::kShutdown);
+  return Serve(arguments);
+}

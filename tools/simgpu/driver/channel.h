@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Client end of tools/simgpu/protocol.h: socket, shared memory, doorbells.
+#ifndef SGPRS_TOOLS_SIMGPU_DRIVER_CHANNEL_H_
+#define SGPRS_TOOLS_SIMGPU_DRIVER_CHANNEL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "tools/simgpu/driver/api.h"
+#include "tools/simgpu/protocol.h"
+
+namespace sgprs::simgpu::driver {
+
+class Channel {
+ public:
+  // Connects and maps. May block for a few seconds at most. CUDA_ERROR_NO_DEVICE: nobody answers.
+  CUresult Connect(const std::string& path);
+
+  const Welcome& welcome() const { return welcome_; }
+  Command* commands() { return commands_; }
+
+  // Commands up to `tail` are written: shows them to the device and wakes it if it sleeps.
+  // Caller holds the queue's lock.
+  void Publish(uint64_t tail);
+  // Commands that the device has taken. Thread: any.
+  uint64_t CommandHead() const;
+
+  // Log, executor thread only. TakeLog: copies the next entry, false if there is none.
+  bool TakeLog(LogEntry* entry);
+  // Sleeps until the device publishes more or the time is over.
+  void SleepForLog(uint32_t timeout_ms);
+
+  // False: the device process has closed the connection. A system call.
+  bool Alive() const;
+  // After fork, in the child: the parent's connection is not ours.
+  void CloseInChild();
+
+ private:
+  CUresult Handshake(int fd, int fds[2]);
+  CUresult Map(int channel_fd, int doorbell_fd);
+
+  Welcome welcome_{};
+  int socket_ = -1;
+  ChannelHeader* header_ = nullptr;
+  Command* commands_ = nullptr;
+  LogEntry* log_ = nullptr;
+  uint32_t log_mask_ = 0;
+  uint64_t log_head_ = 0;  // executor's
+  Doorbell* device_doorbell_ = nullptr;
+};
+
+}  // namespace sgprs::simgpu::driver
+
+#endif  // SGPRS_TOOLS_SIMGPU_DRIVER_CHANNEL_H_

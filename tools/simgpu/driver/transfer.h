@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What copies and fills have in common: where the operands lie, and the way into a stream.
+#ifndef SGPRS_TOOLS_SIMGPU_DRIVER_TRANSFER_H_
+#define SGPRS_TOOLS_SIMGPU_DRIVER_TRANSFER_H_
+
+#include <cstdint>
+
+#include "tools/simgpu/driver/memory_table.h"
+#include "tools/simgpu/driver/objects.h"
+#include "tools/simgpu/driver/op.h"
+
+namespace sgprs::simgpu::driver {
+
+enum class Side { kDevice, kHost, kAny };
+
+// One operand.
+struct Place {
+  bool device = false;    // device or managed memory
+  bool pageable = false;  // host memory that the driver does not know
+};
+
+// Looks `bytes` from `address` on up. INVALID_VALUE: NULL, not of that side, over the end of its
+// allocation, or device memory of another context than `root`.
+CUresult Locate(CUdeviceptr address, uint64_t bytes, Side side, const Context* root, Place* place);
+
+// A copy whose operands are checked.
+struct Transfer {
+  CopyOp copy{};
+  Place target;
+  Place source;
+  uint64_t bytes = 0;
+};
+
+// Fills `transfer` for a flat copy.
+CUresult PlanFlat(CUdeviceptr target, Side target_side, CUdeviceptr source, Side source_side,
+                  uint64_t bytes, const Context* root, Transfer* transfer);
+
+// As the async calls do: returns at once, but for pageable memory (target: when all is copied;
+// source: a small one is staged, a large one waited for).
+CUresult CopyAsync(Stream* stream, const Transfer& transfer);
+// As the synchronous calls do: waits, but for copies within the device.
+CUresult CopySync(Stream* stream, const Transfer& transfer);
+
+}  // namespace sgprs::simgpu::driver
+
+#endif  // SGPRS_TOOLS_SIMGPU_DRIVER_TRANSFER_H_
