@@ -56,11 +56,15 @@ struct Placement {
   SgprsLevel level = SGPRS_LEVEL_LOW;
 };
 
+// What a partition with nothing to do may take from the queue of another one.
+enum class Stealing : uint8_t { kNothing, kBestEffort, kEverything };
+
 // What a policy wants of the scheduler core.
 struct PolicyTraits {
   bool staged = true;           // false: a job is one stage
   bool full_size_pool = false;  // true: meant for partitions of the whole device
-  bool bounded = true;  // false: a partition takes every stage at once, whatever its capacity
+  bool bounded = true;          // false: a partition takes every stage at once, capacity or not
+  Stealing stealing = Stealing::kNothing;
 };
 
 class Policy {

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/pool/config_keys.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <type_traits>
+
+#include "runtime/base/duration.h"
+#include "runtime/policy/policy.h"
+
+namespace sgprs::pool {
+namespace {
+
+Status Bad(std::string text) { return Status(ErrorCode::kInvalid, std::move(text)); }
+
+std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+std::string Number(double value) {
+  char text[32];
+  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
+  return error == std::errc() ? std::string(text, end) : "0";
+}
+
+// Setters and printers by type of the member. The limits belong to the key.
+template <auto Member, int64_t kLeast, int64_t kMost>
+Status SetInteger(const toml::node& value, Config* config) {
+  const toml::value<int64_t>* number = value.as_integer();
+  if (number == nullptr || number->get() < kLeast || number->get() > kMost) {
+    return Bad("must be a whole number from " + std::to_string(kLeast) + " to " +
+               std::to_string(kMost));
+  }
+  config->*Member = static_cast<std::remove_reference_t<decltype(config->*Member)>>(number->get());
+  return Status::Ok();
+}
+
+template <auto Member>
+std::string ShowInteger(const Config& config) {
+  return std::to_string(config.*Member);
+}
+
+template <auto Member>
+Status SetDuration(const toml::node& value, Config* config) {
+  const toml::value<std::string>* text = value.as_string();
+  if (text == nullptr) return Bad("must be a duration in quotes, like \"5ms\"");
+  Result<uint64_t> ns = ParseDurationNs(text->get());
+  if (!ns.ok()) return ns.status();
+  config->*Member = *ns;
+  return Status::Ok();
+}
+
+template <auto Member>
+std::string ShowDuration(const Config& config) {
+  return Quoted(FormatDurationNs(config.*Member));
+}
+
+template <auto Member>
+Status SetText(const toml::node& value, Config* config) {
+  const toml::value<std::string>* text = value.as_string();
+  if (text == nullptr) return Bad("must be a text in quotes");
+  config->*Member = text->get();
+  return Status::Ok();
+}
+
+template <auto Member>
+std::string ShowText(const Config& config) {
+  return Quoted(config.*Member);
+}
+
+Result<double> ReadNumber(const toml::node& value, double least, double most) {
+  const std::optional<double> number = value.value<double>();
+  if (value.is_string() || value.is_boolean() || !number || !std::isfinite(*number) ||
+      *number < least || *number > most) {
+    return Status(ErrorCode::kInvalid,
+                  "must be a number from " + Number(least) + " to " + Number(most));
+  }
+  return *number;
+}
+
+Status SetPolicy(const toml::node& value, Config* config) {
+  const toml::value<std::string>* text = value.as_string();
+  if (text == nullptr || policy::MakePolicy(text->get()) == nullptr) {
+    return Bad("must be one of " + std::string(policy::PolicyNames()));
+  }
+  config->policy = text->get();
+  return Status::Ok();
+}
+
+Status SetLogLevel(const toml::node& value, Config* config) {
+  constexpr std::string_view kLevels[] = {"trace", "debug", "info", "warn", "error", "off"};
+  const toml::value<std::string>* text = value.as_string();
+  if (text == nullptr ||
+      std::find(std::begin(kLevels), std::end(kLevels), text->get()) == std::end(kLevels)) {
+    return Bad("must be one of trace, debug, info, warn, error, off");
+  }
+  config->log_level = text->get();
+  return Status::Ok();
+}
+
+Status SetPartitionSizes(const toml::array& sizes, Config* config) {
+  config->pool.sm_counts.clear();
+  for (const toml::node& size : sizes) {
+    const toml::value<int64_t>* number = size.as_integer();
+    if (number == nullptr || number->get() < 1 || number->get() > 65536) {
+      return Bad("must list SM counts from 1 to 65536");
+    }
+    config->pool.sm_counts.push_back(static_cast<uint32_t>(number->get()));
+  }
+  if (config->pool.sm_counts.empty() || config->pool.sm_counts.size() > SGPRS_MAX_PARTITIONS) {
+    return Bad("must list 1 to " + std::to_string(SGPRS_MAX_PARTITIONS) + " SM counts");
+  }
+  config->pool.partitions = static_cast<uint32_t>(config->pool.sm_counts.size());
+  return Status::Ok();
+}
+
+Status SetPartitions(const toml::node& value, Config* config) {
+  if (const toml::array* sizes = value.as_array()) return SetPartitionSizes(*sizes, config);
+  const toml::value<std::string>* text = value.as_string();
+  const toml::value<int64_t>* number = value.as_integer();
+  const bool automatic = text != nullptr && text->get() == "auto";
+  if (!automatic &&
+      (number == nullptr || number->get() < 1 || number->get() > SGPRS_MAX_PARTITIONS)) {
+    return Bad("must be \"auto\", a number from 1 to " + std::to_string(SGPRS_MAX_PARTITIONS) +
+               " or a list of SM counts");
+  }
+  config->pool.sm_counts.clear();
+  config->pool.partitions = automatic ? 0 : static_cast<uint32_t>(number->get());
+  return Status::Ok();
+}
+
+std::string ShowPartitions(const Config& config) {
+  if (config.pool.sm_counts.empty()) {
+    return config.pool.partitions == 0 ? "\"auto\"" : std::to_string(config.pool.partitions);
+  }
+  std::string text;
+  for (const uint32_t size : config.pool.sm_counts) {
+    text += (text.empty() ? "[" : ", ") + std::to_string(size);
+  }
+  return text + "]";
+}
+
+Status SetOversubscription(const toml::node& value, Config* config) {
+  Result<double> number = ReadNumber(value, 0.1, 32.0);
+  if (!number.ok()) return number.status();
+  config->pool.oversubscription = *number;
+  return Status::Ok();
+}
+
+Status SetCapacity(const toml::node& value, Config* config) {
+  const toml::value<std::string>* text = value.as_string();
+  const toml::value<int64_t>* number = value.as_integer();
+  const bool automatic = text != nullptr && text->get() == "auto";
+  if (!automatic && (number == nullptr || number->get() < 1 || number->get() > 1024)) {
+    return Bad("must be \"auto\" or a number from 1 to 1024");
+  }
+  config->pool.capacity = automatic ? 0 : static_cast<uint32_t>(number->get());
+  return Status::Ok();
+}
+
+constexpr std::string_view kBackends[SGPRS_BACKEND_COUNT] = {"green", "mps", "priority", "none"};
+
+Status SetBackend(const toml::node& value, Config* config) {
+  const toml::value<std::string>* text = value.as_string();
+  for (int i = 0; text != nullptr && i < SGPRS_BACKEND_COUNT; ++i) {
+    if (text->get() != kBackends[i]) continue;
+    config->pool.backend = static_cast<SgprsBackend>(i);
+    return Status::Ok();
+  }
+  return Bad("must be one of green, mps, priority, none");
+}
+
+Status SetMargin(const toml::node& value, Config* config) {
+  Result<double> number = ReadNumber(value, 0.01, 1.0);
+  if (!number.ok()) return number.status();
+  config->deadline_margin = *number;
+  return Status::Ok();
+}
+
+Status SetForceSwitch(const toml::node& value, Config* config) {
+  const toml::value<bool>* flag = value.as_boolean();
+  if (flag == nullptr) return Bad("must be true or false");
+  config->force_switch = flag->get();
+  return Status::Ok();
+}
+
+#define SGPRS_INTEGER(member, least, most) \
+  &SetInteger<&Config::member, least, most>, &ShowInteger<&Config::member>
+#define SGPRS_DURATION(member) &SetDuration<&Config::member>, &ShowDuration<&Config::member>
+#define SGPRS_TEXT(member) &SetText<&Config::member>, &ShowText<&Config::member>
+
+constexpr ConfigKey kKeys[] = {
+    {"", "policy", "which policy decides (`sgprs policy` lists them)", &SetPolicy,
+     &ShowText<&Config::policy>},
+    {"", "log", "least level logged: trace, debug, info, warn, error, off", &SetLogLevel,
+     &ShowText<&Config::log_level>},
+
+    {"pool", "partitions", "\"auto\", how many equal ones, or a list of SM counts", &SetPartitions,
+     &ShowPartitions},
+    {"pool", "oversubscription", "sum of the sizes of an equal split, in GPUs",
+     &SetOversubscription,
+     [](const Config& config) { return Number(config.pool.oversubscription); }},
+    {"pool", "capacity",
+     "stages at once in a partition; \"auto\": 3 with two partitions, 2 with more", &SetCapacity,
+     [](const Config& config) {
+       return config.pool.capacity == 0 ? "\"auto\"" : std::to_string(config.pool.capacity);
+     }},
+    {"pool", "backend", "what clients try first: green, mps, priority, none", &SetBackend,
+     [](const Config& config) { return Quoted(kBackends[config.pool.backend]); }},
+
+    {"stages", "count", "stages a job is cut into", SGPRS_INTEGER(stages, 1, SGPRS_MAX_STAGES)},
+    {"stages", "least", "jobs are cut into fewer stages rather than into shorter ones",
+     SGPRS_DURATION(min_stage_ns)},
+    {"stages", "margin", "part of the deadline that virtual deadlines share out", &SetMargin,
+     [](const Config& config) { return Number(config.deadline_margin); }},
+    {"stages", "force_switch",
+     "every stage in another partition than the one before it (for tests)", &SetForceSwitch,
+     [](const Config& config) { return std::string(config.force_switch ? "true" : "false"); }},
+
+    {"learning", "window", "a stage's cost is the maximum of this many last jobs",
+     SGPRS_INTEGER(window, 1, 1000)},
+    {"learning", "jobs", "jobs measured in chunks before stages are cut",
+     SGPRS_INTEGER(learning_jobs, 1, 1000)},
+    {"learning", "chunks", "chunks of such a job",
+     SGPRS_INTEGER(learning_chunks, 1, SGPRS_MAX_STAGES)},
+    {"learning", "relearn_after", "jobs in a row off the learnt sequence until it is learnt anew",
+     SGPRS_INTEGER(relearn_after, 1, 1000000)},
+
+    {"limits", "max_clients", "processes registered at one time",
+     SGPRS_INTEGER(max_clients, 1, SGPRS_MAX_TASKS)},
+    {"limits", "open_launches", "most launches granted at once where a job's length is unknown",
+     SGPRS_INTEGER(max_open_launches, 1, 1000000)},
+    {"limits", "open_time",
+     "about how much work is granted at once where a job's length is unknown",
+     SGPRS_DURATION(open_grant_ns)},
+    {"limits", "park_after", "a granted stage with nothing to do gives its slot back after this",
+     SGPRS_DURATION(park_after_ns)},
+    {"limits", "stall_factor", "a stage silent for this many times its cost, and ...",
+     SGPRS_INTEGER(stall_factor, 1, 1000000)},
+    {"limits", "stall_least", "... at least this long, marks its partition as stalled",
+     SGPRS_DURATION(stall_min_ns)},
+    {"limits", "max_wait", "a stage queued this long is granted above capacity",
+     SGPRS_DURATION(max_wait_ns)},
+
+    {"socket", "path",
+     "control socket; \"\": $SGPRS_SOCKET, else control.sock in the runtime directory",
+     SGPRS_TEXT(socket_path)},
+    {"trace", "file", "where a Perfetto JSON trace is written; \"\": none", SGPRS_TEXT(trace_file)},
+};
+
+#undef SGPRS_INTEGER
+#undef SGPRS_DURATION
+#undef SGPRS_TEXT
+
+}  // namespace
+
+std::span<const ConfigKey> ConfigKeys() { return kKeys; }
+
+}  // namespace sgprs::pool

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sched/learner.h"
+
+#include <algorithm>
+
+#include "runtime/sched/stage_cuts.h"
+
+namespace sgprs::sched {
+namespace {
+
+// FNV-1a over the words.
+uint64_t HashSequence(std::span<const uint64_t> launches) {
+  uint64_t hash = 14695981039346656037ull;
+  for (const uint64_t launch : launches) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      hash = (hash ^ ((launch >> shift) & 0xff)) * 1099511628211ull;
+    }
+  }
+  return hash;
+}
+
+}  // namespace
+
+Learner::Learner(const LearnerConfig& config, const SizeClasses* sizes)
+    : config_(config),
+      sizes_(sizes),
+      costs_{CostModel(sizes, config.window), CostModel(sizes, config.window),
+             CostModel(sizes, config.window), CostModel(sizes, config.window)} {
+  model(PlanKind::kOpen).Reset(1);
+}
+
+PlanKind Learner::Plan(bool staged) const {
+  if (phase_ == Phase::kSequence) return PlanKind::kOpen;
+  if (!staged) return PlanKind::kWhole;
+  return phase_ == Phase::kChunks ? PlanKind::kChunks : PlanKind::kStages;
+}
+
+std::span<const uint64_t> Learner::Ends(PlanKind kind) const {
+  return ends_[static_cast<size_t>(kind)];
+}
+
+void Learner::RecordOpen(uint32_t partition, uint64_t ns) {
+  model(PlanKind::kOpen).Record(0, partition, ns);
+}
+
+bool Learner::JobClosed(const JobRecord& record, std::span<const uint64_t> launches) {
+  if (launches.empty()) return false;
+  const uint64_t hash = HashSequence(launches);
+  switch (phase_) {
+    case Phase::kSequence:
+      return ClosedInSequence(hash, launches.size());
+    case Phase::kChunks:
+      return ClosedInChunks(record, hash, launches.size());
+    case Phase::kScheduled:
+      return ClosedScheduled(record, hash);
+  }
+  return false;
+}
+
+void Learner::Adopt(uint64_t hash, uint64_t length) {
+  phase_ = Phase::kChunks;
+  ++generation_;
+  hash_ = hash;
+  length_ = length;
+  measured_jobs_ = 0;
+  off_in_a_row_ = 0;
+  ends_[static_cast<size_t>(PlanKind::kWhole)] = {length};
+  model(PlanKind::kWhole).Reset(1);
+  std::vector<uint64_t>& chunks = ends_[static_cast<size_t>(PlanKind::kChunks)];
+  chunks = EqualCuts(length, config_.learning_chunks);
+  model(PlanKind::kChunks).Reset(chunks.size());
+}
+
+bool Learner::ClosedInSequence(uint64_t hash, uint64_t length) {
+  const bool agrees = hash == hash_ && length == length_;
+  if (changes_ <= kMaxChanges || agrees) {
+    Adopt(hash, length);
+  } else {
+    hash_ = hash;
+    length_ = length;
+  }
+  return false;
+}
+
+bool Learner::ClosedInChunks(const JobRecord& record, uint64_t hash, uint64_t length) {
+  if (hash != hash_) {
+    if (++changes_ > kMaxChanges) {
+      phase_ = Phase::kSequence;
+      hash_ = hash;
+      length_ = length;
+    } else {
+      Adopt(hash, length);
+    }
+    return true;
+  }
+  RecordSamples(record);
+  const bool measured = record.kind == PlanKind::kChunks && record.generation == generation_ &&
+                        record.samples.size() == costs(PlanKind::kChunks).stages();
+  if (measured && ++measured_jobs_ >= config_.learning_jobs) CutStages();
+  return false;
+}
+
+bool Learner::ClosedScheduled(const JobRecord& record, uint64_t hash) {
+  if (hash == hash_) {
+    off_in_a_row_ = 0;
+    RecordSamples(record);
+    return false;
+  }
+  if (++off_in_a_row_ >= config_.relearn_after) {
+    phase_ = Phase::kSequence;
+    length_ = 0;
+  }
+  return true;
+}
+
+void Learner::RecordSamples(const JobRecord& record) {
+  if (record.kind == PlanKind::kOpen || record.generation != generation_) return;
+  CostModel& costs = model(record.kind);
+  for (const StageSample& sample : record.samples) {
+    if (sample.stage < costs.stages()) costs.Record(sample.stage, sample.partition, sample.ns);
+  }
+}
+
+void Learner::CutStages() {
+  const CostModel& chunks = costs(PlanKind::kChunks);
+  std::vector<uint64_t> chunk_ns(chunks.stages());
+  for (size_t i = 0; i < chunk_ns.size(); ++i) chunk_ns[i] = chunks.LargestCost(i);
+  uint64_t most = config_.stages;
+  if (config_.min_stage_ns != 0) {
+    most = std::clamp<uint64_t>(chunks.TotalLargestCost() / config_.min_stage_ns, 1, most);
+  }
+  const std::vector<uint32_t> groups = BalancedGroups(chunk_ns, static_cast<uint32_t>(most));
+
+  const std::span<const uint64_t> chunk_ends = Ends(PlanKind::kChunks);
+  std::vector<uint64_t>& ends = ends_[static_cast<size_t>(PlanKind::kStages)];
+  ends.clear();
+  CostModel& stages = model(PlanKind::kStages);
+  stages.Reset(groups.size());
+  uint32_t first = 0;
+  for (size_t stage = 0; stage < groups.size(); ++stage) {
+    ends.push_back(chunk_ends[groups[stage] - 1]);
+    // One seed in the largest partition; the other sizes are scaled from it until measured.
+    uint64_t seed_ns = 0;
+    for (uint32_t chunk = first; chunk < groups[stage]; ++chunk) seed_ns += chunk_ns[chunk];
+    stages.Record(stage, sizes_->largest_partition(), seed_ns);
+    first = groups[stage];
+  }
+  phase_ = Phase::kScheduled;
+  changes_ = 0;
+  off_in_a_row_ = 0;
+}
+
+}  // namespace sgprs::sched

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sched/release_grid.h"
+
+#include <algorithm>
+
+namespace sgprs::sched {
+
+ReleaseGrid::Release ReleaseGrid::Next(uint64_t first_launch_ns, uint64_t busy_until_ns) {
+  if (!started_) {
+    started_ = true;
+    previous_ns_ = first_launch_ns;
+    return {first_launch_ns, 0};
+  }
+  const uint64_t since = first_launch_ns > previous_ns_ ? first_launch_ns - previous_ns_ : 0;
+  // floor(since / T + 1/4) in integers, without overflow for large T.
+  const uint64_t steps = std::max<uint64_t>(
+      1, since / period_ns_ + (since % period_ns_ >= period_ns_ - period_ns_ / 4));
+  const uint64_t candidate = previous_ns_ + steps * period_ns_;
+  if (first_launch_ns <= candidate) {
+    previous_ns_ = first_launch_ns;
+    return {first_launch_ns, steps - 1};
+  }
+  previous_ns_ = candidate;
+  if (busy_until_ns <= candidate) {
+    previous_ns_ += std::min(first_launch_ns - candidate, period_ns_ / 200);
+  }
+  return {candidate, steps - 1};
+}
+
+}  // namespace sgprs::sched

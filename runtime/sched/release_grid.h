@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The release times of a periodic task, recovered from when its jobs' first launches were recorded.
+//
+// The first launch is a late witness: it comes after the timer, after the scheduler let the process
+// run, and after an overrun of the job before. So the releases are the points of a grid of step T
+// that follows the earliest launches seen:
+//   candidate = previous release + T * max(1, floor((t - previous) / T + 0.25))
+//   t before the candidate: the grid moves back to t;
+//   t after it: the release stays at the candidate, and the grid creeps forward by
+//   min(lateness, T / 200), which follows a slow clock. Not if the job before was still running at
+//   the candidate: then lateness tells nothing about the grid.
+// So a job that starts late because its predecessor overran keeps its original deadline, and one
+// that comes 0.75 T late or more counts as the next period's (papers.md 1.1: whole periods are
+// skipped).
+#ifndef SGPRS_RUNTIME_SCHED_RELEASE_GRID_H_
+#define SGPRS_RUNTIME_SCHED_RELEASE_GRID_H_
+
+#include <cstdint>
+
+namespace sgprs::sched {
+
+class ReleaseGrid {
+ public:
+  struct Release {
+    uint64_t release_ns = 0;
+    uint64_t skipped_periods = 0;  // whole periods since the last release that had no job
+  };
+
+  // `period_ns` > 0.
+  explicit ReleaseGrid(uint64_t period_ns) : period_ns_(period_ns) {}
+
+  // The release of the job whose first launch was recorded at `first_launch_ns`.
+  // `busy_until_ns`: when the job before was complete, 0 = unknown.
+  Release Next(uint64_t first_launch_ns, uint64_t busy_until_ns);
+
+ private:
+  const uint64_t period_ns_;
+  bool started_ = false;
+  uint64_t previous_ns_ = 0;  // last grid point, creep included
+};
+
+}  // namespace sgprs::sched
+
+#endif  // SGPRS_RUNTIME_SCHED_RELEASE_GRID_H_

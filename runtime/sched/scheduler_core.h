@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one implementation of Scheduler. scheduler_core.cc: tasks, stage states, timers, views;
+// scheduler_jobs.cc: jobs and stages; scheduler_decide.cc: placing and granting.
+//
+// Single-threaded, deterministic: every container it walks is ordered by values, never by
+// addresses.
+#ifndef SGPRS_RUNTIME_SCHED_SCHEDULER_CORE_H_
+#define SGPRS_RUNTIME_SCHED_SCHEDULER_CORE_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/sched/partition_state.h"
+#include "runtime/sched/scheduler.h"
+#include "runtime/sched/task_state.h"
+
+namespace sgprs::sched {
+
+class SchedulerCore final : public Scheduler {
+ public:
+  // `config` is valid (Scheduler::Make checks it).
+  SchedulerCore(const SchedulerConfig& config, std::unique_ptr<policy::Policy> policy);
+
+  Result<TaskId> AddTask(const TaskConfig& config, uint64_t now_ns) override;
+  void RemoveTask(TaskId task, uint64_t now_ns) override;
+  void JobReleased(TaskId task, uint64_t job, uint64_t first_launch_ns, uint64_t now_ns) override;
+  void StageProgress(TaskId task, const StageReport& report, uint64_t now_ns) override;
+  void JobClosed(TaskId task, uint64_t job, std::span<const uint64_t> launches,
+                 uint64_t complete_ns, uint64_t now_ns) override;
+  void Decide(uint64_t now_ns, std::vector<Grant>* grants) override;
+  uint64_t NextWakeNs() const override;
+  Status SetPolicy(std::string_view name, uint64_t now_ns) override;
+  std::string_view policy_name() const override { return policy_name_; }
+  std::vector<FinishedJob> TakeFinishedJobs() override;
+  TaskView View(TaskId task) const override;
+  PartitionStats Stats(uint32_t partition, uint64_t now_ns) const override;
+
+ private:
+  // Jobs and stages (scheduler_jobs.cc).
+  void Advance(Task& task, uint64_t now_ns);
+  void Activate(Task& task, uint64_t now_ns);
+  void MakePlan(Task& task, Job& job);
+  void StartStage(Task& task, Job& job, uint32_t index, uint64_t from, uint64_t now_ns);
+  void BoundStage(const Task& task, Job& job) const;
+  uint64_t EndOfStage(const Task& task, const Job& job, uint32_t index, uint64_t from) const;
+  uint64_t OpenRange(const Task& task) const;
+  void CompleteStage(Task& task, Job& job, uint64_t complete_ns, uint64_t gpu_ns);
+  void ReportJob(Task& task, Job& job, uint64_t complete_ns);
+  void MarkOffSignature(Task& task, Job& job);
+  void WholeStage(Task& task, Job& job, const StageReport& report, uint64_t now_ns);
+  void PartialStage(Task& task, Job& job, bool progress, const StageReport& report,
+                    uint64_t now_ns);
+  bool Over(const Job& job) const;
+  void Retire(Task& task, uint64_t now_ns);
+  void DropFront(Task& task, uint64_t now_ns);
+
+  // Stage states, slots, timers (scheduler_core.cc).
+  Task* Find(TaskId task);
+  const Task* Find(TaskId task) const;
+  void SetStage(Task& task, Stage& stage, StageState to, uint64_t now_ns);
+  void SetTimer(Task& task, Stage& stage, uint64_t at_ns, bool parks);
+  void ClearTimer(Task& task, Stage& stage);
+  void ArmStallTimer(Task& task, Stage& stage, uint64_t now_ns);
+  void RunTimers(uint64_t now_ns);
+  void TimerFired(Task& task, uint64_t now_ns);
+  void PlaceAnew(uint32_t partition, uint64_t now_ns);
+  uint64_t Clock(uint64_t now_ns);  // never runs backwards
+
+  // Placing and granting (scheduler_decide.cc).
+  void PlaceReady(uint64_t now_ns);
+  void Place(Task& task, Job& job, uint64_t now_ns);
+  void Queue(Task& task, Job& job, const policy::StageView& view, policy::Placement placement,
+             uint64_t now_ns);
+  bool StealFor(uint32_t partition, uint64_t now_ns);
+  void ViewPartitions(const Task& task, uint64_t now_ns);
+  policy::StageView MakeView(const Task& task, const Job& job) const;
+  std::span<const uint64_t> StageCosts(const Task& task, const Job& job) const;
+  uint32_t Corrected(const Task& task, const Job& job, uint32_t wanted) const;
+  uint32_t SoundPartition(const std::vector<policy::PartitionView>& views, uint32_t except) const;
+  void GrantFrom(uint32_t partition, uint64_t now_ns, std::vector<Grant>* grants);
+  void GrantStage(Task& task, Job& job, bool above_capacity, uint64_t now_ns,
+                  std::vector<Grant>* grants);
+  bool WorkIsRecorded(const Job& job) const;
+  Grant MakeGrant(const Task& task, const Job& job) const;
+
+  const SchedulerConfig config_;
+  const SizeClasses sizes_;
+  const LearnerConfig learning_;
+  std::string_view policy_name_;
+  std::unique_ptr<policy::Policy> policy_;
+  policy::PolicyTraits traits_;
+
+  std::vector<std::unique_ptr<Task>> tasks_;  // by id; empty = free
+  std::set<TaskId> free_ids_;                 // below tasks_.size()
+  std::vector<PartitionState> partitions_;
+  std::vector<policy::PartitionView> views_;       // scratch of Place()
+  std::deque<std::pair<TaskId, uint64_t>> ready_;  // (task, stage sequence); stale ones are skipped
+  std::set<std::pair<uint64_t, TaskId>> timers_;   // of granted stages
+  std::vector<Grant> tail_grants_;                 // of jobs closed before they were granted wholly
+  std::vector<FinishedJob> finished_;
+  uint64_t next_sequence_ = 1;
+  uint64_t clock_ns_ = 0;
+};
+
+}  // namespace sgprs::sched
+
+#endif  // SGPRS_RUNTIME_SCHED_SCHEDULER_CORE_H_

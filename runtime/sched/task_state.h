@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A task with its jobs, as the scheduler core keeps them. Plain data; scheduler_core.h owns and
+// changes it.
+#ifndef SGPRS_RUNTIME_SCHED_TASK_STATE_H_
+#define SGPRS_RUNTIME_SCHED_TASK_STATE_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "runtime/policy/policy.h"
+#include "runtime/sched/learner.h"
+#include "runtime/sched/partition_state.h"
+#include "runtime/sched/release_grid.h"
+#include "runtime/sched/scheduler.h"
+#include "runtime/sched/stage_state.h"
+
+namespace sgprs::sched {
+
+// The one stage of a job that is in flight.
+struct Stage {
+  StageState state = StageState::kNone;
+  uint32_t index = 0;
+  uint64_t from = 0;
+  uint64_t upto = kOpen;
+  uint64_t ready_ns = 0;
+  uint64_t virtual_deadline_ns = policy::kNoDeadline;
+  uint64_t sequence = 0;
+
+  // Since it was placed.
+  uint32_t partition = policy::kNoPartition;
+  SgprsLevel level = SGPRS_LEVEL_LOW;
+  QueueEntry entry;
+
+  // Since it was granted.
+  uint64_t granted_ns = 0;
+  bool above_capacity = false;
+  bool idle = false;      // reported: all that was issued is complete
+  uint64_t timer_ns = 0;  // 0 = none; with `parks`: when it parks, else when it stalls
+  bool parks = false;
+
+  bool granted() const {
+    return state == StageState::kRunning || state == StageState::kParked ||
+           state == StageState::kStalled;
+  }
+};
+
+struct Job {
+  uint64_t id = 0;
+  JobState state = JobState::kWaiting;
+  uint64_t release_ns = 0;
+  uint64_t first_launch_ns = 0;
+  uint64_t deadline_ns = policy::kNoDeadline;
+  uint64_t skipped_periods = 0;
+
+  // The plan, fixed when the job becomes active (or when the policy changes before its first
+  // grant).
+  JobRecord record;                            // kind, generation, measurements
+  uint64_t length = 0;                         // learnt, 0 = unknown
+  std::vector<uint64_t> ends;                  // of the stages; empty = unknown
+  std::vector<uint64_t> virtual_deadlines_ns;  // absolute, one a stage; empty = none
+
+  Stage stage;
+  uint64_t granted_upto = 0;  // launches granted so far
+  uint64_t done = 0;          // launches reported complete
+  uint64_t recorded = 0;      // as last reported, 0 = unknown
+  uint64_t last_complete_ns = 0;
+  bool predecessor_late = false;
+  bool off_signature = false;
+  bool reported = false;  // handed out as FinishedJob
+  uint32_t stages = 0;
+  uint32_t stages_late = 0;
+  uint32_t switches = 0;
+};
+
+// A job that is over but was not closed by the caller yet: it may still teach.
+struct RetiredJob {
+  uint64_t id = 0;
+  JobRecord record;
+  bool off_signature = false;
+};
+
+struct Task {
+  Task(TaskId id, const TaskConfig& config, const LearnerConfig& learning, const SizeClasses* sizes)
+      : id(id), config(config), learner(learning, sizes) {
+    if (config.period_ns != 0) grid.emplace(config.period_ns);
+  }
+
+  const TaskId id;
+  const TaskConfig config;
+  Learner learner;
+  std::optional<ReleaseGrid> grid;
+  std::deque<Job> jobs;              // the first is active, the others wait for it
+  std::deque<RetiredJob> retired;    // at most kMaxRetired, oldest first
+  std::optional<uint64_t> last_job;  // id of the latest released
+  uint64_t last_complete_ns = 0;
+  uint64_t open_launch_ns = 0;  // time of one launch in open ranges, 0 = unknown
+  uint32_t last_partition = policy::kNoPartition;
+  SgprsLevel last_level = SGPRS_LEVEL_LOW;
+
+  uint64_t stages_completed = 0;
+  uint64_t stages_late = 0;
+  uint64_t switches = 0;
+  uint64_t jobs_off_signature = 0;
+
+  bool best_effort() const { return config.task_class == SGPRS_CLASS_BEST_EFFORT; }
+};
+
+}  // namespace sgprs::sched
+
+#endif  // SGPRS_RUNTIME_SCHED_TASK_STATE_H_

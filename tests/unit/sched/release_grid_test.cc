@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/sched/release_grid.h"
+
+#include <gtest/gtest.h>
+
+namespace sgprs::sched {
+namespace {
+
+constexpr uint64_t kT = 1'000'000;
+
+TEST(ReleaseGridTest, FirstLaunchBeginsTheGrid) {
+  ReleaseGrid grid(kT);
+  EXPECT_EQ(grid.Next(5 * kT + 7, 0).release_ns, 5 * kT + 7);
+}
+
+TEST(ReleaseGridTest, EarlierLaunchMovesTheGridBack) {
+  ReleaseGrid grid(kT);
+  grid.Next(1000, 0);
+  EXPECT_EQ(grid.Next(kT + 400, 0).release_ns, kT + 400);
+  EXPECT_EQ(grid.Next(2 * kT + 400, 0).release_ns, 2 * kT + 400);
+}
+
+TEST(ReleaseGridTest, LaterLaunchKeepsItsReleaseAndTheGridCreeps) {
+  ReleaseGrid grid(kT);
+  grid.Next(0, 0);
+  EXPECT_EQ(grid.Next(kT + 100'000, 0).release_ns, kT);
+  EXPECT_EQ(grid.Next(2 * kT + 100'000, 0).release_ns, 2 * kT + kT / 200);
+}
+
+TEST(ReleaseGridTest, CreepIsNoMoreThanTheLateness) {
+  ReleaseGrid grid(kT);
+  grid.Next(0, 0);
+  grid.Next(kT + 30, 0);
+  EXPECT_EQ(grid.Next(2 * kT + 30, 0).release_ns, 2 * kT + 30);
+}
+
+// The grid follows a clock that is 0.1 % slow, and its releases never lie after the launches.
+TEST(ReleaseGridTest, FollowsASlowClock) {
+  ReleaseGrid grid(kT);
+  for (uint64_t i = 0; i < 5000; ++i) {
+    const uint64_t launch = i * (kT + kT / 1000);
+    const ReleaseGrid::Release release = grid.Next(launch, 0);
+    EXPECT_LE(release.release_ns, launch);
+    EXPECT_LE(launch - release.release_ns, kT / 500);
+    EXPECT_EQ(release.skipped_periods, 0u);
+  }
+}
+
+TEST(ReleaseGridTest, OverrunKeepsItsDeadlineAndDoesNotMoveTheGrid) {
+  ReleaseGrid grid(kT);
+  grid.Next(0, 0);
+  for (uint64_t i = 1; i < 100; ++i) {
+    const uint64_t late = i * kT + kT / 2;
+    EXPECT_EQ(grid.Next(late, late).release_ns, i * kT);
+  }
+}
+
+TEST(ReleaseGridTest, ThreeQuartersOfAPeriodLateIsTheNextPeriod) {
+  ReleaseGrid grid(kT);
+  grid.Next(0, 0);
+  const ReleaseGrid::Release just_before = ReleaseGrid(grid).Next(2 * kT - kT / 4 - 1, 0);
+  EXPECT_EQ(just_before.release_ns, kT);
+  EXPECT_EQ(just_before.skipped_periods, 0u);
+  const ReleaseGrid::Release at = ReleaseGrid(grid).Next(2 * kT - kT / 4, 0);
+  EXPECT_EQ(at.release_ns, 2 * kT - kT / 4);
+  EXPECT_EQ(at.skipped_periods, 1u);
+}
+
+TEST(ReleaseGridTest, CountsSkippedPeriods) {
+  ReleaseGrid grid(kT);
+  grid.Next(0, 0);
+  const ReleaseGrid::Release release = grid.Next(5 * kT + 10, 5 * kT);
+  EXPECT_EQ(release.release_ns, 5 * kT);
+  EXPECT_EQ(release.skipped_periods, 4u);
+}
+
+TEST(ReleaseGridTest, TimeRunningBackwardsIsHarmless) {
+  ReleaseGrid grid(kT);
+  grid.Next(10 * kT, 0);
+  EXPECT_EQ(grid.Next(3 * kT, 0).release_ns, 3 * kT);
+}
+
+}  // namespace
+}  // namespace sgprs::sched
