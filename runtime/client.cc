@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "runtime/base/clock.h"
+#include "runtime/observe/text.h"
+
+namespace sgprs::runtime {
+namespace {
+
+// Job border without a mark: the least pause without CUDA calls (design.md 5).
+constexpr uint64_t kPauseNs = 1 * kNsPerMs;
+
+void CopyName(char (&to)[SGPRS_NAME_BYTES], const std::string& from) {
+  std::memcpy(to, from.data(), std::min(from.size(), sizeof(to) - 1));
+}
+
+uint32_t HistogramBucket(uint64_t ns) {
+  const uint64_t us = ns / kNsPerUs;
+  const auto bucket = us == 0 ? 0u : static_cast<uint32_t>(std::bit_width(us)) - 1;
+  return std::min(bucket, static_cast<uint32_t>(SGPRS_HISTOGRAM_BUCKETS - 1));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Client>> Client::Make(ingress::ConnectionId id, const ingress::Peer& peer,
+                                             const SgprsHello& hello, uint32_t row,
+                                             uint64_t now_ns) {
+  std::unique_ptr<Client> client(new Client);
+  Result<std::unique_ptr<lane::LaneOwner>> lane = lane::LaneOwner::Create(id, hello.device_uuid);
+  if (!lane.ok()) return lane.status();
+  client->id_ = id;
+  client->row_index_ = row;
+  client->name_ = observe::OneLine(hello.name);
+  client->lane_ = std::move(*lane);
+  client->tracker_.emplace(client->lane_.get());
+  client->declared_length_ = hello.job_rule == SGPRS_JOB_LAUNCHES;
+  client->lane_->SetPeriodNs(hello.period_ns);
+  client->lane_->SetPauseNs(kPauseNs);
+  client->lane_->SetJobLaunches(hello.job_launches);
+  client->lane_->SetJobRule(hello.job_rule);
+  client->lane_->SetAliveNs(now_ns);
+
+  SgprsTaskRow& out = client->row_;
+  out.state = SGPRS_TASK_JOINING;
+  out.client_id = id;
+  CopyName(out.name, client->name_);
+  CopyName(out.program, observe::OneLine(hello.program));
+  out.pid = static_cast<uint32_t>(peer.pid);
+  out.task_class = hello.task_class;
+  out.period_ns = hello.period_ns;
+  out.deadline_ns = hello.deadline_ns != 0 ? hello.deadline_ns : hello.period_ns;
+  out.backend = SGPRS_BACKEND_NONE;
+  out.joined_ns = now_ns;
+  return client;
+}
+
+sched::TaskConfig Client::TaskConfig() const {
+  return {.name = name_,
+          .task_class = static_cast<SgprsTaskClass>(row_.task_class),
+          .period_ns = row_.period_ns,
+          .deadline_ns = row_.deadline_ns};
+}
+
+void Client::Start(sched::Scheduler* scheduler, sched::TaskId task, SgprsBackend backend,
+                   bool force_switch) {
+  scheduler_ = scheduler;
+  task_ = task;
+  row_.backend = backend;
+  row_.state = SGPRS_TASK_LEARNING;
+  book_.emplace(lane_.get(), force_switch);
+}
+
+// Order: what is complete first, then what is over, then what begins, so that a new job is planned
+// with all that the old one taught.
+Status Client::Process(uint64_t now_ns) {
+  if (Result<lane::LaneCursors> seen = lane_->Observe(); !seen.ok()) return seen.status();
+  released_.clear();
+  reports_.clear();
+  if (Status read = tracker_->ReadSlots(now_ns, &released_); !read.ok()) return read;
+  Result<completion::GrantBook::Progress> progress = book_->TakeCompletions(now_ns, &reports_);
+  if (!progress.ok()) return progress.status();
+  Report(&reports_, now_ns);
+  NoteProgress(*progress, now_ns);
+  for (const ingress::JobTracker::Release& release : released_) {
+    scheduler_->JobReleased(task_, release.job, release.first_launch_ns, now_ns);
+    ++row_.counters.jobs_released;
+    row_.last_release_ns = release.first_launch_ns;
+    if (row_.first_release_ns == 0) row_.first_release_ns = release.first_launch_ns;
+  }
+  MoveGranted();
+  return Status::Ok();
+}
+
+// Fills in how much of the job is recorded by now.
+void Client::Report(std::vector<sched::StageReport>* reports, uint64_t now_ns) {
+  for (sched::StageReport& report : *reports) {
+    const ingress::JobTracker::Job* job = tracker_->Find(report.job);
+    if (job != nullptr) {
+      report.recorded = std::min(job->end, lane_->cursors().recorded) - job->first;
+      // A grant may reach further than its job.
+      if (report.done > report.recorded) {
+        report.done = report.recorded;
+        report.whole = false;
+      }
+    }
+    scheduler_->StageProgress(task_, report, now_ns);
+  }
+  reports->clear();
+}
+
+void Client::NoteProgress(const completion::GrantBook::Progress& progress, uint64_t now_ns) {
+  if (progress.upto != 0) {
+    tracker_->NoteComplete(progress.upto, progress.complete_ns);
+    row_.last_complete_ns = progress.complete_ns;
+  }
+  MoveGranted();
+  while (std::optional<ingress::JobTracker::Job> job = tracker_->TakeOver()) {
+    scheduler_->JobClosed(task_, job->id, job->identities, job->last_complete_ns, now_ns);
+    book_->CloseJob(job->id, job->last_complete_ns);
+  }
+}
+
+void Client::MoveGranted() {
+  const ingress::JobTracker::Job* job = tracker_->Find(book_->granted_job());
+  book_->MoveGranted(job != nullptr ? job->end : 0);
+}
+
+Status Client::Tick(uint64_t now_ns) {
+  lane_->SetAliveNs(now_ns);
+  if (!started()) return Status::Ok();
+  if (Status processed = Process(now_ns); !processed.ok()) return processed;
+  book_->Publish(now_ns);
+  const lane::LaneCursors& seen = lane_->cursors();
+  // The cursor is published before its completion; a tick later the completion is late for good.
+  if (seen.completed == completed_at_tick_ && seen.completed > book_->reported_upto()) {
+    const completion::GrantBook::Progress progress = book_->ReportFromCursors(now_ns, &reports_);
+    Report(&reports_, now_ns);
+    NoteProgress(progress, now_ns);
+  }
+  completed_at_tick_ = seen.completed;
+  const uint64_t bypassed = lane_->CopyCountersUntrusted().bypassed;
+  if (bypassed != bypassed_at_tick_ || seen.recorded != recorded_at_tick_) {
+    bypassing_ = bypassed != bypassed_at_tick_ && seen.recorded == recorded_at_tick_;
+  }
+  bypassed_at_tick_ = bypassed;
+  recorded_at_tick_ = seen.recorded;
+  return Status::Ok();
+}
+
+void Client::Grant(const sched::Grant& grant, uint64_t now_ns) {
+  const ingress::JobTracker::Job* job = tracker_->Find(grant.job);
+  if (job == nullptr) return;  // over: all of it is complete
+  book_->Add(grant, job->first, now_ns);
+  MoveGranted();
+}
+
+void Client::NoteFinished(const sched::FinishedJob& job) {
+  SgprsTaskCounters& counters = row_.counters;
+  ++counters.jobs_completed;
+  ++(job.on_time ? counters.jobs_on_time : counters.jobs_missed);
+  counters.jobs_skipped += job.skipped_periods;
+  row_.last_complete_ns = job.complete_ns;
+  row_.last_response_ns = job.complete_ns - std::min(job.complete_ns, job.release_ns);
+  row_.worst_response_ns = std::max(row_.worst_response_ns, row_.last_response_ns);
+  ++row_.response_histogram[HistogramBucket(row_.last_response_ns)];
+  book_->FinishJob(job.job, job.complete_ns);
+}
+
+void Client::Finish(uint64_t now_ns) {
+  if (!started() || !Process(now_ns).ok()) return;
+  const completion::GrantBook::Progress progress = book_->ReportFromCursors(now_ns, &reports_);
+  Report(&reports_, now_ns);
+  NoteProgress(progress, now_ns);
+  if (std::optional<ingress::JobTracker::Job> job = tracker_->TakeLast()) {
+    scheduler_->JobClosed(task_, job->id, job->identities, job->last_complete_ns, now_ns);
+  }
+}
+
+const SgprsTaskRow& Client::UpdateRow() {
+  if (!started()) return row_;
+  const sched::TaskView view = scheduler_->View(task_);
+  const lane::LaneCursors& seen = lane_->cursors();
+  const SgprsLaneCounters shim = lane_->CopyCountersUntrusted();
+  row_.state = bypassing_       ? SGPRS_TASK_BYPASSED
+               : view.scheduled ? SGPRS_TASK_SCHEDULED
+                                : SGPRS_TASK_LEARNING;
+  row_.stages = view.stages;
+  row_.partition = view.partition;
+  row_.level = view.level;
+  row_.cost_ns = view.cost_ns;
+  if (view.job_launches != row_.job_launches && !declared_length_) {
+    lane_->SetJobLaunches(view.job_launches);
+  }
+  row_.job_launches = view.job_launches;
+  SgprsTaskCounters& counters = row_.counters;
+  counters.jobs_off_signature = view.jobs_off_signature;
+  counters.stages_completed = view.stages_completed;
+  counters.stages_late = view.stages_late;
+  counters.switches = view.switches;
+  counters.recorded = seen.recorded;
+  counters.granted = book_->granted();
+  counters.issued = seen.issued;
+  counters.completed = seen.completed;
+  counters.kernels = shim.kernels;
+  counters.bypassed = shim.bypassed;
+  counters.self_granted = shim.self_granted;
+  counters.drains = shim.drains;
+  counters.gpu_ns = book_->gpu_ns();
+  return row_;
+}
+
+std::string Client::Describe() const {
+  return fmt::format("{} (pid {}, client {})", name_, row_.pid, id_);
+}
+
+}  // namespace sgprs::runtime

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// One registered process: its lane, its task in the scheduler, what it has recorded, been granted and
+// completed, and its row in the state segment.
+//
+// Thread: the loop's. Nothing blocks.
+#ifndef SGPRS_RUNTIME_CLIENT_H_
+#define SGPRS_RUNTIME_CLIENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/base/result.h"
+#include "runtime/completion/grant_book.h"
+#include "runtime/ingress/control_server.h"
+#include "runtime/ingress/job_tracker.h"
+#include "runtime/ingress/peer.h"
+#include "runtime/lane/lane_owner.h"
+#include "runtime/loop/loop.h"
+#include "runtime/sched/scheduler.h"
+#include "sgprs/abi/control.h"
+#include "sgprs/abi/state.h"
+
+namespace sgprs::runtime {
+
+class Client {
+ public:
+  // Makes the lane. Errors: kExhausted, kInternal. `row`: its row in the state segment.
+  static Result<std::unique_ptr<Client>> Make(ingress::ConnectionId id, const ingress::Peer& peer,
+                                              const SgprsHello& hello, uint32_t row,
+                                              uint64_t now_ns);
+
+  // The client has built its partitions: from now on it is `task` of `scheduler`, which outlives it.
+  void Start(sched::Scheduler* scheduler, sched::TaskId task, SgprsBackend backend,
+             bool force_switch);
+  bool started() const { return scheduler_ != nullptr; }
+
+  // Reads the lane and tells the scheduler. Error kInvalid: the client broke the lane's rules and is
+  // to be cut.
+  Status Process(uint64_t now_ns);
+  // At least every 250 ms: heartbeat, and what no bell told.
+  Status Tick(uint64_t now_ns);
+  // A decision of the scheduler.
+  void Grant(const sched::Grant& grant, uint64_t now_ns);
+  // A finished job of this task.
+  void NoteFinished(const sched::FinishedJob& job);
+  // The process is over: reads the lane a last time and closes the last job if it is complete.
+  void Finish(uint64_t now_ns);
+
+  sched::TaskConfig TaskConfig() const;
+  // Contents of its row. Learnt settings are written to the lane on the way.
+  const SgprsTaskRow& UpdateRow();
+  const SgprsTaskRow& MarkGone() {
+    row_.state = SGPRS_TASK_GONE;
+    return row_;
+  }
+  std::vector<completion::StageRecord> TakeEndedStages() { return book_->TakeEnded(); }
+
+  ingress::ConnectionId id() const { return id_; }
+  uint32_t row_index() const { return row_index_; }
+  sched::TaskId task() const { return task_; }
+  lane::LaneOwner* lane() { return lane_.get(); }
+  const std::string& name() const { return name_; }  // fit for a log line
+  // "resnet18 (pid 12, client 3)".
+  std::string Describe() const;
+
+  // The daemon's: its watch on the lane's bell, and whether its row waits to be written.
+  loop::WatchId bell = 0;
+  bool dirty = false;
+
+ private:
+  Client() = default;
+  void Report(std::vector<sched::StageReport>* reports, uint64_t now_ns);
+  void NoteProgress(const completion::GrantBook::Progress& progress, uint64_t now_ns);
+  void MoveGranted();
+
+  ingress::ConnectionId id_ = 0;
+  uint32_t row_index_ = 0;
+  std::string name_;
+  std::unique_ptr<lane::LaneOwner> lane_;
+  std::optional<ingress::JobTracker> tracker_;
+  std::optional<completion::GrantBook> book_;
+  sched::Scheduler* scheduler_ = nullptr;
+  sched::TaskId task_ = 0;
+  bool declared_length_ = false;  // SGPRS_JOB_LAUNCHES: the shim's, not ours to learn
+  uint64_t completed_at_tick_ = 0;
+  uint64_t bypassed_at_tick_ = 0;
+  uint64_t recorded_at_tick_ = 0;
+  bool bypassing_ = false;
+  SgprsTaskRow row_ = {};
+  // Kept, so that a wake-up allocates nothing.
+  std::vector<ingress::JobTracker::Release> released_;
+  std::vector<sched::StageReport> reports_;
+};
+
+}  // namespace sgprs::runtime
+
+#endif  // SGPRS_RUNTIME_CLIENT_H_

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/commands.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <string_view>
+
+#include "runtime/daemon.h"
+#include "runtime/observe/text.h"
+#include "runtime/policy/policy.h"
+#include "sgprs/abi/abi.h"
+
+namespace sgprs::runtime {
+namespace {
+
+using Reply = ingress::ControlHandler::Reply;
+using observe::JsonString;
+using observe::OneLine;
+
+constexpr uint32_t kFailed = 1;
+constexpr uint32_t kUsage = 2;
+
+std::string_view Trim(std::string_view text) {
+  const size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+// Takes the first word off `*rest`.
+std::string_view NextWord(std::string_view* rest) {
+  *rest = Trim(*rest);
+  const size_t end = std::min(rest->find(' '), rest->size());
+  const std::string_view word = rest->substr(0, end);
+  *rest = Trim(rest->substr(end));
+  return word;
+}
+
+Reply Failed(const Status& status) {
+  return {status.code() == ErrorCode::kInvalid ? kUsage : kFailed, OneLine(status.text())};
+}
+
+Reply Policies(const Daemon& daemon) {
+  std::string rows;
+  for (const policy::PolicyRow& row : policy::PolicyTable()) {
+    if (!rows.empty()) rows += ',';
+    rows += fmt::format(R"({{"name":{},"help":{}}})", JsonString(row.name), JsonString(row.help));
+  }
+  return {0, fmt::format(R"({{"policy":{},"policies":[{}]}})", JsonString(daemon.policy_name()),
+                         rows)};
+}
+
+Reply RunPolicy(Daemon* daemon, std::string_view rest) {
+  if (!rest.empty()) {
+    if (Status set = daemon->SetPolicy(rest); !set.ok()) return Failed(set);
+  }
+  return Policies(*daemon);
+}
+
+Reply RunTrace(Daemon* daemon, std::string_view rest) {
+  const std::string_view word = NextWord(&rest);
+  if (word == "start" && !rest.empty()) {
+    if (rest.front() != '/') {
+      return {kUsage, "trace start: '" + OneLine(rest) + "' is not an absolute path"};
+    }
+    if (Status started = daemon->StartTrace(std::string(rest)); !started.ok()) {
+      return Failed(started);
+    }
+    return {0, fmt::format(R"({{"trace":{},"writing":true}})", JsonString(OneLine(rest)))};
+  }
+  if (word == "stop" && rest.empty()) {
+    Result<std::string> path = daemon->StopTrace();
+    if (!path.ok()) return Failed(path.status());
+    return {0, fmt::format(R"({{"trace":{},"writing":false}})", JsonString(OneLine(*path)))};
+  }
+  return {kUsage, "'trace " + OneLine(word) + "': use trace start FILE or trace stop"};
+}
+
+Reply RunShutdown(Daemon* daemon, std::string_view rest) {
+  if (!rest.empty()) return {kUsage, "shutdown takes no argument, not '" + OneLine(rest) + "'"};
+  spdlog::info("told to stop");
+  daemon->Shutdown();
+  return {0, R"({"shutdown":true})"};
+}
+
+Reply RunVersion(Daemon*, std::string_view rest) {
+  if (!rest.empty()) return {kUsage, "version takes no argument, not '" + OneLine(rest) + "'"};
+  return {0, fmt::format(R"({{"version":"{}","abi":"{}.{}"}})", SGPRS_VERSION, SGPRS_ABI_MAJOR,
+                         SGPRS_ABI_MINOR)};
+}
+
+struct CommandRow {
+  std::string_view name;
+  bool reads_without_argument;  // allowed for everybody as long as it has no argument
+  Reply (*run)(Daemon*, std::string_view rest);
+};
+constexpr CommandRow kCommands[] = {
+    {"policy", true, &RunPolicy},
+    {"trace", false, &RunTrace},
+    {"shutdown", false, &RunShutdown},
+    {"version", true, &RunVersion},
+};
+
+}  // namespace
+
+Reply RunCommand(Daemon* daemon, const std::string& line, bool privileged) {
+  std::string_view rest = line;
+  const std::string_view word = NextWord(&rest);
+  std::string names;
+  for (const CommandRow& row : kCommands) {
+    names += (names.empty() ? "" : ", ") + std::string(row.name);
+    if (row.name != word) continue;
+    if (privileged || (row.reads_without_argument && rest.empty())) return row.run(daemon, rest);
+    return {kFailed, "only the user that sgprsd runs as may use '" + std::string(row.name) + "'"};
+  }
+  return {kUsage, "no command '" + OneLine(word) + "': use one of " + names};
+}
+
+}  // namespace sgprs::runtime

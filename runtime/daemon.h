@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// sgprsd without its command line: clients, device, scheduler and observation put together on one
+// loop. The hops themselves are in the directories beside this file.
+//
+// A turn of the loop: bells and packets change the scheduler's picture (Client, ControlServer); at
+// the turn's end the scheduler decides, grants are published, then rows and trace are written.
+//
+// Thread: the loop's, for everything.
+#ifndef SGPRS_RUNTIME_DAEMON_H_
+#define SGPRS_RUNTIME_DAEMON_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "runtime/client.h"
+#include "runtime/device_pool.h"
+#include "runtime/ingress/control_server.h"
+#include "runtime/ingress/listener.h"
+#include "runtime/loop/loop.h"
+#include "runtime/observe/schedule_trace.h"
+#include "runtime/observe/state_segment.h"
+#include "runtime/pool/config.h"
+
+namespace sgprs::runtime {
+
+struct DaemonOptions {
+  pool::Config config;
+  std::string socket_path;
+  std::vector<uid_t> allowed_uids;  // besides root and this process's own
+};
+
+class Daemon : public ingress::ControlHandler {
+ public:
+  // Listens when it returns. `loop` outlives it. Errors: as Listener::Open, StateSegment::Create,
+  // and kInvalid for a trace file that can not be written.
+  static Result<std::unique_ptr<Daemon>> Make(loop::Loop* loop, DaemonOptions options);
+  ~Daemon() override;
+
+  // For commands (runtime/commands.h) and main.
+  std::string policy_name() const;
+  Status SetPolicy(std::string_view name);
+  Status StartTrace(const std::string& path);
+  // Path of the trace that ended. Error kNotFound: none is being written.
+  Result<std::string> StopTrace();
+  void Shutdown() { loop_->Stop(); }
+  const std::string& socket_path() const { return listener_->path(); }
+
+  // ControlHandler
+  std::variant<Admission, ingress::Refusal> OnHello(ingress::ConnectionId id,
+                                                    const ingress::Peer& peer,
+                                                    const SgprsHello& hello) override;
+  Status OnReady(ingress::ConnectionId id, const SgprsReady& ready) override;
+  int StateFd() override { return state_->reader_fd(); }
+  Reply OnCommand(const ingress::Peer& peer, const std::string& line) override;
+  void OnGone(ingress::ConnectionId id, bool orderly) override;
+  void OnRefused(const ingress::Peer& peer, const ingress::Refusal& refusal, bool cut) override;
+
+ private:
+  Daemon(loop::Loop* loop, DaemonOptions options);
+  Result<Client*> AddClient(ingress::ConnectionId id, const ingress::Peer& peer,
+                            const SgprsHello& hello);
+  // The pool for this client's device; laid out if there is none.
+  Status EnsurePool(const SgprsHello& hello);
+  void OnBell(ingress::ConnectionId id);
+  void Touch(Client* client);
+  void Tick();
+  void ScheduleTick();
+  void TurnEnd();
+  void Decide(uint64_t now_ns);
+  void TakeFinishedJobs();
+  void TraceStages(Client* client);
+  void WriteRows(uint64_t now_ns);
+  void WriteHeader(uint64_t now_ns);
+  void ScheduleWake();
+
+  loop::Loop* const loop_;
+  const DaemonOptions options_;
+  std::string policy_;  // the one to begin with, until there is a scheduler
+  std::unique_ptr<observe::StateSegment> state_;
+  std::unique_ptr<observe::ScheduleTrace> trace_;
+  std::unique_ptr<DevicePool> pool_;
+  std::unordered_map<ingress::ConnectionId, std::unique_ptr<Client>> clients_;
+  std::vector<Client*> by_task_;
+  std::vector<Client*> dirty_;
+  std::unique_ptr<ingress::Listener> listener_;
+  std::unique_ptr<ingress::ControlServer> server_;
+  SgprsStateHeader header_ = {};
+  std::vector<sched::Grant> grants_;
+  bool decide_ = false;  // something happened since the last decision
+  uint64_t wake_ns_ = UINT64_MAX;
+  loop::TimerId wake_timer_ = 0;
+  loop::TimerId tick_timer_ = 0;
+};
+
+}  // namespace sgprs::runtime
+
+#endif  // SGPRS_RUNTIME_DAEMON_H_

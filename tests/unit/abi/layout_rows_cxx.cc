@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+#define LAYOUT_ROWS_FUNCTION LayoutRowsCxx
+#include "layout_rows.inc"
