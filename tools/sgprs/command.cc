@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/sgprs/command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "runtime/base/duration.h"
+#include "runtime/base/environment.h"
+
+namespace sgprs::cli {
+
+CLI::Option* AddDuration(CLI::App* app, const std::string& name, std::function<void(uint64_t)> set,
+                         const std::string& help) {
+  return app
+      ->add_option_function<std::string>(
+          name,
+          [name, set = std::move(set)](const std::string& text) {
+            const Result<uint64_t> ns = ParseDurationNs(text);
+            if (!ns.ok()) throw CLI::ValidationError(name, ns.status().text());
+            if (*ns == 0) throw CLI::ValidationError(name, "'" + text + "' is no time at all");
+            set(*ns);
+          },
+          help)
+      ->type_name("TIME");
+}
+
+CLI::Option* AddSocket(CLI::App* app, std::string* socket) {
+  return app
+      ->add_option(
+          "--socket", *socket,
+          "Control socket of sgprsd (default: $SGPRS_SOCKET, else in the runtime directory)")
+      ->type_name("PATH");
+}
+
+CLI::Option* AddJson(CLI::App* app, bool* json) {
+  return app->add_flag("--json", *json, "Print JSON (\"version\": 1) instead of text");
+}
+
+std::string SocketOrDefault(const std::string& socket) {
+  return socket.empty() ? env::ControlSocketPath() : socket;
+}
+
+int Fail(std::string_view command, const Status& status, int code) {
+  fmt::print(stderr, "sgprs {}: {}\n", command, status.text());
+  return code;
+}
+
+void Note(std::string_view command, std::string_view text) {
+  fmt::print(stderr, "sgprs {}: {}\n", command, text);
+}
+
+bool Print(std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+         std::fflush(stdout) == 0;
+}
+
+}  // namespace sgprs::cli

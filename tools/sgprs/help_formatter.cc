@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/sgprs/help_formatter.h"
+
+namespace sgprs::cli {
+namespace {
+
+constexpr size_t kNameColumns = 28;
+constexpr size_t kHelpColumns = 70;
+
+}  // namespace
+
+std::string Wrap(std::string_view text, size_t width) {
+  std::string out;
+  size_t column = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (column > 0 && column + 1 + word.size() > width) {
+      out += '\n';
+      column = 0;
+    } else if (column > 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+HelpFormatter::HelpFormatter() { column_width(kNameColumns); }
+
+std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) const {
+  if (app->get_name() == "run") {
+    return "Usage: " + name + " [OPTIONS] -- PROGRAM [ARGUMENT...]\n";
+  }
+  return CLI::Formatter::make_usage(app, name);
+}
+
+std::string HelpFormatter::make_footer(const CLI::App* app) const {
+  const std::string footer = CLI::Formatter::make_footer(app);
+  return footer.empty() ? footer : footer + "\n";
+}
+
+std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
+  return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+}
+
+std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
+  return Wrap(CLI::Formatter::make_option_desc(option), kHelpColumns);
+}
+
+std::string HelpText(const CLI::App* about) {
+  const CLI::App* parent = about->get_parent();
+  const std::string name =
+      parent == nullptr ? about->get_name() : parent->get_name() + " " + about->get_name();
+  return about->get_formatter()->make_help(about, name, CLI::AppFormatMode::Normal);
+}
+
+}  // namespace sgprs::cli
