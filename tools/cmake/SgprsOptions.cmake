@@ -14,8 +14,10 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # With a base directory a fresh clone elsewhere finds what an earlier one compiled.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
 
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
@@ -27,8 +29,12 @@ add_compile_definitions(_GNU_SOURCE)
 
 set(SGPRS_SANITIZE "" CACHE STRING "address,undefined or thread")
 if(SGPRS_SANITIZE)
-  add_compile_options(-fsanitize=${SGPRS_SANITIZE} -fno-omit-frame-pointer -O1 -g)
+  add_compile_options(
+    -fsanitize=${SGPRS_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g)
   add_link_options(-fsanitize=${SGPRS_SANITIZE})
+  if(SGPRS_SANITIZE STREQUAL thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    add_compile_options(-Wno-tsan) # it does not see fences; what relies on one is not raced under it
+  endif()
 endif()
 
 find_package(PkgConfig REQUIRED)
@@ -38,15 +44,4 @@ include(SgprsCudaHeaders)
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include ${CMAKE_BINARY_DIR}/generated)
 enable_testing()
 
-# sgprs_test(NAME label SOURCES... [LIBS libs...]): a GoogleTest program, discovered by CTest.
-function(sgprs_test name label)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS" ${ARGN})
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
-  endif()
-  find_package(GTest REQUIRED)
-  include(GoogleTest)
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gmock GTest::gtest GTest::gtest_main Threads::Threads)
-  gtest_discover_tests(${name} PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT} DISCOVERY_TIMEOUT 60)
-endfunction()
+include(SgprsTests)

@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs every benchmark program one after another; tables on stdout, JSON in build/bench/NAME.json.
+# bench.sh [Google Benchmark flags]
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+shopt -s nullglob
+mkdir -p build/bench
+programs=(build/tests/bin/*_bench build/bin/*_bench)
+[ ${#programs[@]} -gt 0 ] || { echo "bench: no benchmark was built" >&2; exit 1; }
+for program in "${programs[@]}"; do
+  name=$(basename "$program")
+  echo "== $name"
+  "$program" --benchmark_out="build/bench/$name.json" --benchmark_out_format=json "$@"
+done

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Fills the generated parts of Markdown files from where each thing is declared once.
+
+gen_docs.py            rewrites what differs
+gen_docs.py --check    says what differs and exits 1
+
+A part looks like:   <!-- generated: NAME -->   ...   <!-- end -->   with NAME a key of TABLES.
+"""
+import argparse
+import pathlib
+import re
+import sys
+
+from sources import list_sources
+
+PART = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.S)
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def environment(root):
+    text = (root / "runtime/base/environment.inc").read_text(encoding="utf-8")
+    rows = re.findall(r'^SGPRS_ENV\(\s*\w+,\s*"(\w+)",\s*"([^"]*)"\)', text, re.M)
+    return table(("variable", "meaning"), [(f"`{name}`", meaning) for name, meaning in rows])
+
+
+def counters(root):
+    text = (root / "include/sgprs/abi/task_counters.inc").read_text(encoding="utf-8")
+    rows = re.findall(r'^SGPRS_COUNTER\(\s*(\w+),\s*"(\w+)",\s*"([^"]*)"\)', text, re.M)
+    return table(("counter", "unit", "meaning"),
+                 [(f"`{name}`", unit, meaning) for name, unit, meaning in rows])
+
+
+def targets(root):
+    text = (root / "Makefile").read_text(encoding="utf-8")
+    rows = re.findall(r"^([a-z-]+):.*?## (.*)$", text, re.M)
+    return table(("target", "what it does"), [(f"`make {name}`", what) for name, what in rows])
+
+
+TABLES = {"environment": environment, "counters": counters, "targets": targets}
+
+
+def fill(text, root):
+    def replace(match):
+        name = match.group(2)
+        if name not in TABLES:
+            raise SystemExit(f"gen_docs: no table is called {name}; known: {', '.join(TABLES)}")
+        return match.group(1) + TABLES[name](root) + match.group(4)
+    return PART.sub(replace, text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing, exit 1 on a difference")
+    arguments = parser.parse_args()
+    root = pathlib.Path(__file__).resolve().parents[2]
+    differ = 0
+    for path in list_sources(root, (".md",)):
+        file = root / path
+        old = file.read_text(encoding="utf-8")
+        new = fill(old, root)
+        if new == old:
+            continue
+        differ += 1
+        if arguments.check:
+            print(f"{path}: a generated part is out of date; run `make docs`")
+        else:
+            file.write_text(new, encoding="utf-8")
+            print(f"{path}: rewritten")
+    return 1 if arguments.check and differ else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
