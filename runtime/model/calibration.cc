@@ -110,7 +110,7 @@ double MicrosecondsAlone(const DeviceDescription& device, const Kernels& kernels
 // Networks that loop, each on its own stream, until the model's time is over.
 class Loops {
  public:
-  explicit Loops(const DeviceDescription& device) : device_(device), model_(device) {
+  explicit Loops(const DeviceDescription& device) : model_(device) {
     for (const KernelGeometry& kernel : MeasuredResNet18()) {
       costs_.push_back(std::make_shared<const KernelCost>(device, kernel));
     }
@@ -165,7 +165,6 @@ class Loops {
     Launch(loop, at_ns);
   }
 
-  const DeviceDescription& device_;
   FluidModel model_;
   std::vector<std::shared_ptr<const KernelCost>> costs_;
   std::vector<Loop> loops_;
@@ -214,7 +213,7 @@ std::vector<CalibrationRow> CalibrateAlone(const DeviceDescription& device) {
 std::vector<CalibrationRow> CalibrateOccupied(const DeviceDescription& device) {
   constexpr uint32_t kContexts[] = {10, 20, 30, 40};
   constexpr double kMeasured[] = {10621.0 / 6627, 7454.0 / 4596, 6903.0 / 4312, 5941.0 / 4014};
-  constexpr uint64_t kRunNs = 300'000'000;
+  constexpr uint64_t kRunNs = 100'000'000;
   constexpr size_t kDummies = 4;
   std::vector<CalibrationRow> rows;
   for (size_t i = 0; i < std::size(kContexts); ++i) {
@@ -245,7 +244,7 @@ std::vector<CalibrationRow> CalibrateConcurrency(const DeviceDescription& device
                              {30, 2, 1.5, 672}, {30, 2, 2, 672}, {30, 3, 1, 721},
                              {30, 3, 1.5, 794}, {30, 3, 2, 793}, {30, 5, 1, 793},
                              {30, 5, 1.5, 829}, {30, 5, 2, 838}};
-  constexpr uint64_t kRunNs = 300'000'000;
+  constexpr uint64_t kRunNs = 100'000'000;
   std::vector<CalibrationRow> rows;
   for (const Case& c : kCases) {
     const double share =

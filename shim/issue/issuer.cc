@@ -126,7 +126,7 @@ void Issuer::IssueOne(const Entry& entry, uint64_t index) {
                                   (entry.flags & kEntryWaitAnchor) != 0, &switched);
   const bool by_anchor =
       target == nullptr ||
-      (entry.kind == EntryKind::kEventRecord && !s_->backend->RecordsEvents()) ||
+      (entry.kind != EntryKind::kKernel && s_->backend->KernelsOnly()) ||
       (entry.kind == EntryKind::kKernel &&
        (s_->backend->FunctionFor(entry.launch.function, partition) == nullptr ||
         ((entry.flags & kEntryCooperative) != 0 && !FitsCooperatively(entry, partition))));

@@ -48,8 +48,9 @@ class Backend {
   // An event that can be recorded on streams of `partition`. Issuer thread, `facts.context`
   // current.
   virtual CUevent MakeEvent(uint32_t partition, unsigned flags);
-  // True if the application's events may be recorded on this back-end's streams.
-  virtual bool RecordsEvents() const { return true; }
+  // True if its streams are of another context than the application's: then only kernels go there.
+  // Copies, fills and events name memory and events of the application's context.
+  virtual bool KernelsOnly() const { return false; }
 };
 
 // One object of each kind, in order of preference; never destroyed.

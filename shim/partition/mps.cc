@@ -81,8 +81,7 @@ class Mps final : public Backend {
     return info != nullptr && info->is_kernel ? function : nullptr;
   }
 
-  // An event and its stream must be of one context: application events stay on the anchor.
-  bool RecordsEvents() const override { return false; }
+  bool KernelsOnly() const override { return true; }
 
  private:
   bool MakeContext(const DeviceFacts& facts, uint32_t sms, CUcontext* context, uint32_t* given) {

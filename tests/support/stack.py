@@ -70,20 +70,21 @@ class Stack:
     def __exit__(self, *_):
         self.close()
 
+    def start_logged(self, name, *args):
+        """Starts one of our daemons; its output goes to NAME.log."""
+        with open(os.path.join(self.dir, f"{name}.log"), "ab") as log:
+            return subprocess.Popen([program(name), *args], stdout=log, stderr=log, env=self.env)
+
     def start_simgpu(self):
         """Starts the device process and waits for its socket."""
-        log = open(os.path.join(self.dir, "simgpu.log"), "ab")
-        self.simgpu = subprocess.Popen(
-            [program("simgpu"), "--device", self.device, "--socket", self.sim_socket, "--mps", self.mps],
-            stdout=log, stderr=log, env=self.env)
+        self.simgpu = self.start_logged(
+            "simgpu", "--device", self.device, "--socket", self.sim_socket, "--mps", self.mps)
         wait_until(lambda: os.path.exists(self.sim_socket) or self.simgpu.poll() is not None, what="simgpu")
         assert self.simgpu.poll() is None, self.log("simgpu.log")
 
     def start_daemon(self):
         """Starts sgprsd and waits until it answers."""
-        log = open(os.path.join(self.dir, "sgprsd.log"), "ab")
-        self.daemon = subprocess.Popen([program("sgprsd"), "--socket", self.socket, *self.sgprsd_args],
-                                       stdout=log, stderr=log, env=self.env)
+        self.daemon = self.start_logged("sgprsd", "--socket", self.socket, *self.sgprsd_args)
         wait_until(lambda: self.daemon.poll() is not None or self.answers(), what="sgprsd")
         assert self.daemon.poll() is None, self.log("sgprsd.log")
 

@@ -44,7 +44,7 @@ class Results(unittest.TestCase):
             self.assertEqual(checksum(done), self.bare)
             self.assertEqual(done.stderr, "")
             task = next(t for t in stack.json("tasks")["tasks"] if t["name"] == "net")
-            counters = task["counters"] if "counters" in task else task
+            counters = task["counters"]
             self.assertEqual(counters["recorded"], counters["completed"])
             self.assertEqual(counters["recorded"], counters["granted"])
             self.assertEqual(counters["recorded"], counters["issued"])

@@ -39,7 +39,6 @@ bool TakesTime(CommandKind kind) {
 Engine::Engine(const model::DeviceDescription& device, bool mps, EngineListener* listener,
                uint64_t now_ns)
     : device_(device),
-      mps_(mps),
       listener_(listener),
       // 1024 us: the open driver's default time slice (facts/cuda.md 5).
       model_(device, {.time_slice_ns = mps ? 0u : 1'024'000u}),

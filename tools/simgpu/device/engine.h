@@ -103,7 +103,6 @@ class Engine {
   uint64_t WakeOf(const StreamState& stream) const;
 
   const model::DeviceDescription& device_;
-  bool mps_;
   EngineListener* listener_;
   model::FluidModel model_;
   model::CostTable costs_;

@@ -4,14 +4,14 @@
 #ifndef SGPRS_TOOLS_SIMGPU_DRIVER_ARENA_H_
 #define SGPRS_TOOLS_SIMGPU_DRIVER_ARENA_H_
 
-#include <sys/mman.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <mutex>
 #include <new>
+
+#include "tools/simgpu/driver/reserve.h"
 
 namespace sgprs::simgpu::driver {
 
@@ -79,9 +79,8 @@ class Arena {
   static Slot* SlotOf(T* object) { return reinterpret_cast<Slot*>(object); }
 
   Slot* Reserve() {
-    void* memory = mmap(nullptr, kSlots * sizeof(Slot), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
+    void* memory = ReserveTable(kSlots * sizeof(Slot));
+    if (memory == nullptr) return nullptr;
     base_.store(static_cast<Slot*>(memory), std::memory_order_release);  // pairs with Find
     return static_cast<Slot*>(memory);
   }

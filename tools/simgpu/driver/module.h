@@ -86,9 +86,9 @@ struct Library {
 };
 
 Arena<Module, 65536>& Modules();
-Arena<Function, 1 << 18>& Functions();
+Arena<Function, 1 << 17>& Functions();
 Arena<Library, 65536>& Libraries();
-Arena<Kernel, 1 << 18>& Kernels();
+Arena<Kernel, 1 << 17>& Kernels();
 
 // Reads an image for this device. NO_BINARY_FOR_GPU, INVALID_PTX, INVALID_IMAGE, ... on failure.
 CUresult ReadCode(const void* image, size_t bytes, std::shared_ptr<const Code>* code);

@@ -64,16 +64,16 @@ Arena<Module, 65536>& Modules() {
   static auto* arena = new Arena<Module, 65536>();
   return *arena;
 }
-Arena<Function, 1 << 18>& Functions() {
-  static auto* arena = new Arena<Function, 1 << 18>();
+Arena<Function, 1 << 17>& Functions() {
+  static auto* arena = new Arena<Function, 1 << 17>();
   return *arena;
 }
 Arena<Library, 65536>& Libraries() {
   static auto* arena = new Arena<Library, 65536>();
   return *arena;
 }
-Arena<Kernel, 1 << 18>& Kernels() {
-  static auto* arena = new Arena<Kernel, 1 << 18>();
+Arena<Kernel, 1 << 17>& Kernels() {
+  static auto* arena = new Arena<Kernel, 1 << 17>();
   return *arena;
 }
 

@@ -86,7 +86,7 @@ struct Event {
 
 using ContextArena = Arena<Context, 4096>;
 using StreamArena = Arena<Stream, 65536>;
-using EventArena = Arena<Event, 1 << 20>;
+using EventArena = Arena<Event, 1 << 18>;
 using GreenArena = Arena<GreenContext, 4096>;
 ContextArena& Contexts();
 StreamArena& Streams();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/simgpu/driver/queue.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "tools/simgpu/driver/futex.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
+#include "tools/simgpu/driver/reserve.h"
 
 namespace sgprs::simgpu::driver {
 namespace {
@@ -32,9 +32,8 @@ void Pause() {
 }  // namespace
 
 CUresult Queue::Start(Channel* channel) {
-  void* memory = mmap(nullptr, kCommandCount * sizeof(Op), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  void* memory = ReserveTable(kCommandCount * sizeof(Op));
+  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   channel_ = channel;
   ops_ = static_cast<Op*>(memory);  // zero bytes are a valid, pending Op of generation 0
   spin_ = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? kLeastSpin : 0;
