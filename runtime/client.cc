@@ -77,7 +77,7 @@ void Client::Start(sched::Scheduler* scheduler, sched::TaskId task, SgprsBackend
 }
 
 // Order: what is complete first, then what is over, then what begins, so that a new job is planned
-// with all that the old one taught.
+// with all that the old one taught. A new job may be over at once, if it ran without a grant.
 Status Client::Process(uint64_t now_ns) {
   if (Result<lane::LaneCursors> seen = lane_->Observe(); !seen.ok()) return seen.status();
   released_.clear();
@@ -86,14 +86,15 @@ Status Client::Process(uint64_t now_ns) {
   Result<completion::GrantBook::Progress> progress = book_->TakeCompletions(now_ns, &reports_);
   if (!progress.ok()) return progress.status();
   Report(&reports_, now_ns);
-  NoteProgress(*progress, now_ns);
+  NoteProgress(*progress);
+  CloseJobs(released_.empty() ? UINT64_MAX : released_.front().job, now_ns);
   for (const ingress::JobTracker::Release& release : released_) {
     scheduler_->JobReleased(task_, release.job, release.first_launch_ns, now_ns);
     ++row_.counters.jobs_released;
     row_.last_release_ns = release.first_launch_ns;
     if (row_.first_release_ns == 0) row_.first_release_ns = release.first_launch_ns;
   }
-  MoveGranted();
+  if (!released_.empty()) CloseJobs(UINT64_MAX, now_ns);
   return Status::Ok();
 }
 
@@ -114,13 +115,16 @@ void Client::Report(std::vector<sched::StageReport>* reports, uint64_t now_ns) {
   reports->clear();
 }
 
-void Client::NoteProgress(const completion::GrantBook::Progress& progress, uint64_t now_ns) {
+void Client::NoteProgress(const completion::GrantBook::Progress& progress) {
   if (progress.upto != 0) {
     tracker_->NoteComplete(progress.upto, progress.complete_ns);
     row_.last_complete_ns = progress.complete_ns;
   }
   MoveGranted();
-  while (std::optional<ingress::JobTracker::Job> job = tracker_->TakeOver()) {
+}
+
+void Client::CloseJobs(uint64_t before, uint64_t now_ns) {
+  while (std::optional<ingress::JobTracker::Job> job = tracker_->TakeOver(before)) {
     scheduler_->JobClosed(task_, job->id, job->identities, job->last_complete_ns, now_ns);
     book_->CloseJob(job->id, job->last_complete_ns);
   }
@@ -141,7 +145,8 @@ Status Client::Tick(uint64_t now_ns) {
   if (seen.completed == completed_at_tick_ && seen.completed > book_->reported_upto()) {
     const completion::GrantBook::Progress progress = book_->ReportFromCursors(now_ns, &reports_);
     Report(&reports_, now_ns);
-    NoteProgress(progress, now_ns);
+    NoteProgress(progress);
+    CloseJobs(UINT64_MAX, now_ns);
   }
   completed_at_tick_ = seen.completed;
   const uint64_t bypassed = lane_->CopyCountersUntrusted().bypassed;
@@ -176,7 +181,8 @@ void Client::Finish(uint64_t now_ns) {
   if (!started() || !Process(now_ns).ok()) return;
   const completion::GrantBook::Progress progress = book_->ReportFromCursors(now_ns, &reports_);
   Report(&reports_, now_ns);
-  NoteProgress(progress, now_ns);
+  NoteProgress(progress);
+  CloseJobs(UINT64_MAX, now_ns);
   if (std::optional<ingress::JobTracker::Job> job = tracker_->TakeLast()) {
     scheduler_->JobClosed(task_, job->id, job->identities, job->last_complete_ns, now_ns);
   }

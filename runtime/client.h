@@ -73,7 +73,9 @@ class Client {
  private:
   Client() = default;
   void Report(std::vector<sched::StageReport>* reports, uint64_t now_ns);
-  void NoteProgress(const completion::GrantBook::Progress& progress, uint64_t now_ns);
+  void NoteProgress(const completion::GrantBook::Progress& progress);
+  // Tells the scheduler of jobs that are over, of those before job `before`.
+  void CloseJobs(uint64_t before, uint64_t now_ns);
   void MoveGranted();
 
   ingress::ConnectionId id_ = 0;

@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/environment.h"
 
 namespace sgprs::shim {
@@ -116,9 +117,10 @@ int ReceiveWelcome(int socket_fd, SgprsWelcome* welcome, char* reason, uint32_t 
   message.msg_control = control;
   message.msg_controllen = sizeof(control);
   ssize_t got;
+  const uint64_t end_ns = NowNs() + 2 * kNsPerSecond;  // also if signals keep coming
   do {
     got = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
+  } while (got < 0 && errno == EINTR && NowNs() < end_ns);
   int lane_fd = -1;
   for (cmsghdr* c = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr; c != nullptr;
        c = CMSG_NXTHDR(&message, c)) {

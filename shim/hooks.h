@@ -16,8 +16,11 @@ namespace sgprs::shim {
 // Registers the process at its first such call.
 VirtualStream* RecordableStream(CUstream stream, bool per_thread_api);
 
-// Before a call that goes to the driver on the application's own stream.
+// Before a call that goes to the driver on the application's own stream: drains, and opens the
+// call. It counts as under way until the thread's next entry into the shim, or CloseDirect().
 void BeforeDirect();
+// The thread's direct call, if one is open, is over.
+void CloseDirect();
 // The same for a kernel launch, which is counted as bypassed. Not CUDA_SUCCESS: it may not run.
 CUresult BeforeDirectLaunch();
 
@@ -30,11 +33,17 @@ class EventTable {
   // Process index after the latest recorded item that uses `event`; 0 = none.
   uint64_t Upto(CUevent event);
   void Note(CUevent event, uint64_t upto);
+  // The event is shared with other processes: its records must be the driver's at once.
+  void NeverDefer(CUevent event);
+  bool Deferrable(CUevent event);
+  // Only for a forked child.
+  void ResetAfterFork();
 
  private:
   struct Cell {
     std::atomic<CUevent> handle;
     std::atomic<uint64_t> upto;
+    std::atomic<bool> never_defer;
   };
   static constexpr uint32_t kCells = 16384;
   Cell* CellOf(CUevent event, bool make);

@@ -16,7 +16,7 @@ void LeaveForGood(const char* why) {
   if (s->mode.load(std::memory_order_acquire) != Mode::kRecording) return;
   DrainAll(s);
   TheMarkerQueue()->WaitUntilEmpty(200 * kNsPerMs);
-  ForgetContext(s, nullptr);
+  ForgetAllStreams(s);
   s->mode.store(Mode::kBypass, std::memory_order_release);
   ShimLog("bypass: %s", why);
 }
@@ -27,17 +27,30 @@ bool IsOurs(CUcontext context) {
 }
 
 void BeforeUnload() {
-  if (!Recording()) return;
-  DrainAll(TheSession());
+  if (Recording()) DrainAll(TheSession());
+  TheSession()->kernels.Forget();
 }
 
-void AfterUnload() { TheSession()->kernels.Forget(); }
-
+// First nothing more is recorded, then what was is drained. A second capture finds that done, and a
+// wait on the NULL stream would break the first.
 void BeginCapture() {
-  BeforeDirect();
-  TheSession()->captures.fetch_add(1, std::memory_order_relaxed);
+  Session* s = TheSession();
+  CloseDirect();
+  s->record_lock.lock();
+  const int32_t before = s->captures.fetch_add(1, std::memory_order_relaxed);
+  s->record_lock.unlock();
+  if (before == 0 && s->mode.load(std::memory_order_acquire) == Mode::kRecording) DrainAll(s);
 }
-void EndCapture() { TheSession()->captures.fetch_sub(1, std::memory_order_relaxed); }
+
+// What was launched meanwhile is on the application's streams: later items follow it.
+void EndCapture() {
+  Session* s = TheSession();
+  s->direct_epoch.fetch_add(1, std::memory_order_release);
+  int32_t open = s->captures.load(std::memory_order_relaxed);
+  while (open > 0 &&
+         !s->captures.compare_exchange_weak(open, open - 1, std::memory_order_relaxed)) {
+  }
+}
 
 }  // namespace
 }  // namespace sgprs::shim
@@ -89,15 +102,11 @@ SGPRS_CTX_DESTROY_HOOK(cuCtxDestroy_v2)
 
 extern "C" CUresult Hook_cuModuleUnload(CUmodule module) {
   BeforeUnload();
-  const CUresult result = SGPRS_REAL(cuModuleUnload)(module);
-  AfterUnload();
-  return result;
+  return SGPRS_REAL(cuModuleUnload)(module);
 }
 extern "C" CUresult Hook_cuLibraryUnload(CUlibrary library) {
   BeforeUnload();
-  const CUresult result = SGPRS_REAL(cuLibraryUnload)(library);
-  AfterUnload();
-  return result;
+  return SGPRS_REAL(cuLibraryUnload)(library);
 }
 extern "C" CUresult Hook_cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
   const CUresult result = SGPRS_REAL(cuLibraryGetKernel)(kernel, library, name);
@@ -129,14 +138,18 @@ SGPRS_BEGIN_CAPTURE_HOOK(cuStreamBeginCaptureToGraph_ptsz, SGPRS_TO_GRAPH_PARAME
                          (stream, graph, nodes, edges, count, mode))
 
 // A capture that fails to end is over all the same (an invalidated one answers an error here).
-#define SGPRS_END_CAPTURE_HOOK(symbol)                                                   \
-  extern "C" CUresult Hook_##symbol(CUstream stream, CUgraph* graph) {                   \
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;                        \
-    const bool was = SGPRS_REAL(cuStreamIsCapturing)(stream, &status) == CUDA_SUCCESS && \
-                     status != CU_STREAM_CAPTURE_STATUS_NONE;                            \
-    const CUresult result = SGPRS_REAL(symbol)(stream, graph);                           \
-    if (was && result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) EndCapture();           \
-    return result;                                                                       \
+#define SGPRS_END_CAPTURE_HOOK(symbol, default_stream)                                  \
+  extern "C" CUresult Hook_##symbol(CUstream stream, CUgraph* graph) {                  \
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;                       \
+    const CUstream asked = stream == nullptr ? default_stream : stream;                 \
+    const bool was = SGPRS_REAL(cuStreamIsCapturing)(asked, &status) == CUDA_SUCCESS && \
+                     status != CU_STREAM_CAPTURE_STATUS_NONE;                           \
+    const CUresult result = SGPRS_REAL(symbol)(stream, graph);                          \
+    if (was && result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&                      \
+        result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) {                                \
+      EndCapture();                                                                     \
+    }                                                                                   \
+    return result;                                                                      \
   }
-SGPRS_END_CAPTURE_HOOK(cuStreamEndCapture)
-SGPRS_END_CAPTURE_HOOK(cuStreamEndCapture_ptsz)
+SGPRS_END_CAPTURE_HOOK(cuStreamEndCapture, nullptr)
+SGPRS_END_CAPTURE_HOOK(cuStreamEndCapture_ptsz, CU_STREAM_PER_THREAD)

@@ -8,6 +8,13 @@
 namespace sgprs::shim {
 namespace {
 
+thread_local bool t_direct_open = false;  // this thread has a direct call under way
+
+void OpenDirect() {
+  t_direct_open = true;
+  TheSession()->direct_open.fetch_add(1, std::memory_order_seq_cst);
+}
+
 void CountDrain(Session* s) {
   FutexLock lock(&s->record_lock);  // the issuer may swap the lane
   if (s->lane == nullptr) return;
@@ -20,14 +27,36 @@ void CountDrain(Session* s) {
 }  // namespace
 
 VirtualStream* RecordableStream(CUstream stream, bool per_thread_api) {
+  CloseDirect();
   if (!Recording() && !AttachOnce()) return nullptr;
-  return FindStream(TheSession(), stream, per_thread_api);
+  Session* s = TheSession();
+  VirtualStream* row = FindStream(s, stream, per_thread_api);
+  // Where some items must run on the anchor, the issuer can not name another thread's own stream.
+  if (row != nullptr && row->thread != 0 && s->backend->KernelsOnly()) return nullptr;
+  return row;
 }
 
 void BeforeDirect() {
+  CloseDirect();
+  Session* s = TheSession();
+  const Mode mode = s->mode.load(std::memory_order_relaxed);
+  if (mode != Mode::kRecording && mode != Mode::kAttaching && mode != Mode::kUnattached) return;
+  OpenDirect();
   if (!Recording()) return;
-  DrainAll(TheSession());
-  CountDrain(TheSession());
+  DrainAll(s);
+  CountDrain(s);
+}
+
+void CloseDirect() {
+  if (!t_direct_open) return;
+  t_direct_open = false;
+  Session* s = TheSession();
+  // Release pairs with FollowAnchor(): first the epoch, so that no gap opens between the two.
+  s->direct_epoch.fetch_add(1, std::memory_order_release);
+  uint32_t open = s->direct_open.load(std::memory_order_relaxed);
+  while (open != 0 &&
+         !s->direct_open.compare_exchange_weak(open, open - 1, std::memory_order_release)) {
+  }
 }
 
 CUresult BeforeDirectLaunch() {
@@ -62,6 +91,24 @@ EventTable::Cell* EventTable::CellOf(CUevent event, bool make) {
   return nullptr;
 }
 
+void EventTable::NeverDefer(CUevent event) {
+  if (Cell* cell = CellOf(event, true)) cell->never_defer.store(true, std::memory_order_relaxed);
+}
+
+bool EventTable::Deferrable(CUevent event) {
+  const Cell* cell = CellOf(event, false);
+  return cell == nullptr || !cell->never_defer.load(std::memory_order_relaxed);
+}
+
+void EventTable::ResetAfterFork() {
+  for (Cell& cell : cells_) {
+    cell.handle.store(nullptr, std::memory_order_relaxed);
+    cell.upto.store(0, std::memory_order_relaxed);
+    cell.never_defer.store(false, std::memory_order_relaxed);
+  }
+  overflow_.store(0, std::memory_order_relaxed);
+}
+
 uint64_t EventTable::Upto(CUevent event) {
   Cell* cell = CellOf(event, false);
   // Acquire pairs with Note(). An event without a cell is as late as any such event.
@@ -83,7 +130,6 @@ EventTable* TheEventTable() {
 
 extern "C" void SgprsDrainForCall(sgprs::shim::CallIndex) {
   using namespace sgprs::shim;
-  if (!Recording()) return;
   BeforeDirect();
   NoteBlockingCallEnd(TheSession());
 }

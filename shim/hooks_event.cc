@@ -9,7 +9,7 @@ namespace sgprs::shim {
 namespace {
 
 bool TryEvent(EntryKind kind, CUevent event, unsigned flags, CUstream stream, bool per_thread) {
-  if (event == nullptr) return false;
+  if (event == nullptr || !TheEventTable()->Deferrable(event)) return false;
   VirtualStream* row = RecordableStream(stream, per_thread);
   if (row == nullptr) return false;
   uint64_t upto = 0;
@@ -25,13 +25,10 @@ bool TryEvent(EntryKind kind, CUevent event, unsigned flags, CUstream stream, bo
   return true;
 }
 
-// The stream that carries a deferred destroy: any row of ours will do, order is that of the lane.
+// A destroy is deferred behind the recorded items that use the event; it belongs to no stream.
 bool TryDestroy(CUevent event) {
-  Session* s = TheSession();
   if (event == nullptr || !Recording() || IsIssued(TheEventTable()->Upto(event))) return false;
-  VirtualStream* row = s->streams;
-  if (row == nullptr) return false;
-  RecordScope scope(row, EntryKind::kEventDestroy, 0);
+  RecordScope scope(nullptr, EntryKind::kEventDestroy, 0);
   if (!scope) return false;
   scope.entry()->event = {event, 0};
   scope.Commit(0);
@@ -76,7 +73,16 @@ SGPRS_RECORD_FLAGS_HOOK(cuEventRecordWithFlags_ptsz, true)
 SGPRS_WAIT_HOOK(cuStreamWaitEvent, false)
 SGPRS_WAIT_HOOK(cuStreamWaitEvent_ptsz, true)
 
+extern "C" CUresult Hook_cuEventCreate(CUevent* event, unsigned flags) {
+  const CUresult result = SGPRS_REAL(cuEventCreate)(event, flags);
+  if (result == CUDA_SUCCESS && (flags & CU_EVENT_INTERPROCESS) != 0) {
+    TheEventTable()->NeverDefer(*event);
+  }
+  return result;
+}
+
 extern "C" CUresult Hook_cuEventQuery(CUevent event) {
+  CloseDirect();
   if (!IsIssued(TheEventTable()->Upto(event))) return CUDA_ERROR_NOT_READY;
   const CUresult result = SGPRS_REAL(cuEventQuery)(event);
   if (result == CUDA_SUCCESS) NoteBlockingCallEnd(TheSession());
@@ -84,6 +90,7 @@ extern "C" CUresult Hook_cuEventQuery(CUevent event) {
 }
 
 extern "C" CUresult Hook_cuEventSynchronize(CUevent event) {
+  CloseDirect();
   Session* s = TheSession();
   const uint64_t upto = TheEventTable()->Upto(event);
   NoteBlockingCall(s, upto);
@@ -103,10 +110,11 @@ extern "C" CUresult Hook_cuEventSynchronize(CUevent event) {
 SGPRS_ELAPSED_HOOK(cuEventElapsedTime)
 SGPRS_ELAPSED_HOOK(cuEventElapsedTime_v2)
 
-#define SGPRS_EVENT_DESTROY_HOOK(symbol)             \
-  extern "C" CUresult Hook_##symbol(CUevent event) { \
-    if (TryDestroy(event)) return CUDA_SUCCESS;      \
-    return SGPRS_REAL(symbol)(event);                \
+#define SGPRS_EVENT_DESTROY_HOOK(symbol)                    \
+  extern "C" CUresult Hook_##symbol(CUevent event) {        \
+    if (TryDestroy(event)) return CUDA_SUCCESS;             \
+    WaitIssued(TheSession(), TheEventTable()->Upto(event)); \
+    return SGPRS_REAL(symbol)(event);                       \
   }
 SGPRS_EVENT_DESTROY_HOOK(cuEventDestroy)
 SGPRS_EVENT_DESTROY_HOOK(cuEventDestroy_v2)

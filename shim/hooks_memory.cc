@@ -70,6 +70,7 @@ using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are
     }                                                                                            \
     BeforeDirect();                                                                              \
     const CUresult result = SGPRS_REAL(symbol)(to, from, bytes, stream);                         \
+    CloseDirect();                                                                               \
     NoteBlockingCallEnd(TheSession());                                                           \
     return result;                                                                               \
   }
@@ -104,3 +105,20 @@ SGPRS_FILL_HOOK(cuMemsetD32Async_ptsz, unsigned int, 4, true)
   }
 SGPRS_FREE_HOOK(cuMemFreeAsync, false)
 SGPRS_FREE_HOOK(cuMemFreeAsync_ptsz, true)
+
+// Synchronous copies: the driver's, after a drain; the place where programs without any other
+// synchronisation learn of an error.
+#define SGPRS_SYNC_COPY_HOOK(symbol, to_type, from_type)                        \
+  extern "C" CUresult Hook_##symbol(to_type to, from_type from, size_t bytes) { \
+    BeforeDirect();                                                             \
+    const CUresult result = SGPRS_REAL(symbol)(to, from, bytes);                \
+    CloseDirect();                                                              \
+    NoteBlockingCallEnd(TheSession());                                          \
+    return WithDeferredError(result);                                           \
+  }
+SGPRS_SYNC_COPY_HOOK(cuMemcpy, CUdeviceptr, CUdeviceptr)
+SGPRS_SYNC_COPY_HOOK(cuMemcpy_ptds, CUdeviceptr, CUdeviceptr)
+SGPRS_SYNC_COPY_HOOK(cuMemcpyHtoD_v2, CUdeviceptr, const void*)
+SGPRS_SYNC_COPY_HOOK(cuMemcpyHtoD_v2_ptds, CUdeviceptr, const void*)
+SGPRS_SYNC_COPY_HOOK(cuMemcpyDtoH_v2, void*, CUdeviceptr)
+SGPRS_SYNC_COPY_HOOK(cuMemcpyDtoH_v2_ptds, void*, CUdeviceptr)

@@ -18,9 +18,11 @@
 #include "runtime/base/environment.h"
 #include "runtime/lane/doorbell.h"
 #include "shim/connect.h"
+#include "shim/hooks.h"
 #include "shim/interpose/interpose.h"
 #include "shim/issue/issuer.h"
 #include "shim/issue/marker.h"
+#include "shim/issue/streams.h"
 #include "shim/record/recorder.h"
 
 namespace sgprs::shim {
@@ -75,6 +77,9 @@ bool StartThread(void* (*body)(void*), const char* name, bool real_time) {
 void AfterForkInChild() {
   Session* s = TheSession();
   if (s->lane != nullptr) UnmapLane(s->lane, s->lane_bytes, s->control_fd);
+  TheEventTable()->ResetAfterFork();
+  TheMarkerPool()->ResetAfterFork();
+  if (TheMarkerQueue() != nullptr) TheMarkerQueue()->ResetAfterFork();
   Session* fresh = new (static_cast<void*>(s)) Session;
   (void)fresh;
 }
@@ -83,11 +88,24 @@ void AfterForkInChild() {
 void AtExit() {
   Session* s = TheSession();
   if (s->pid != getpid() || s->mode.load() != Mode::kRecording) return;
-  WaitIssuedAtMost(s, 100 * kNsPerMs);
+  s->record_lock.lock();
+  s->mode.store(Mode::kFlushing);  // nothing more is recorded; the issuer goes on without grants
+  lane::Ring(&s->lane->issuer_doorbell);
+  s->record_lock.unlock();
+  WaitIssuedAtMost(s, 1 * kNsPerSecond);
+  if (s->issued.load() == s->recorded.load()) DrainAll(s);
+  s->record_lock.lock();
   s->mode.store(Mode::kExiting);
-  if (s->lane != nullptr) lane::Ring(&s->lane->issuer_doorbell);
+  lane::Ring(&s->lane->issuer_doorbell);
+  s->record_lock.unlock();
   const timespec moment = ToTimespec(1 * kNsPerMs);
   for (int i = 0; i < 50 && s->issuer_running.load(std::memory_order_acquire); ++i) {
+    nanosleep(&moment, nullptr);
+  }
+  // So that the runtime's counts are whole; work that goes on for long is not waited for.
+  for (int i = 0; i < 200 && s->completed.load(std::memory_order_acquire) <
+                                 s->marked.load(std::memory_order_acquire);
+       ++i) {
     nanosleep(&moment, nullptr);
   }
 }
@@ -129,10 +147,8 @@ bool Allocate(Session* s) {
 }
 
 // Everything between the first recordable call and recording. `reason`: why not.
-bool Attach(Session* s, char* reason, uint32_t reason_bytes) {
-  CUcontext context = nullptr;
-  if (SGPRS_REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == nullptr ||
-      !ReadDeviceFacts(context, &s->facts)) {
+bool Attach(Session* s, CUcontext context, char* reason, uint32_t reason_bytes) {
+  if (!ReadDeviceFacts(context, &s->facts)) {
     snprintf(reason, reason_bytes, "the current CUDA context can not be scheduled");
     return false;
   }
@@ -153,6 +169,7 @@ bool Attach(Session* s, char* reason, uint32_t reason_bytes) {
   s->lane_bytes = registration.lane_bytes;
   s->lane_generation = 1;
   s->pool_generation = 1;
+  s->direct_epoch.fetch_add(1, std::memory_order_relaxed);  // earlier work is to be followed
   s->control_fd = registration.control_fd;
   s->online_cpus = static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
   s->lane->counters.bypassed = s->bypassed.load(std::memory_order_relaxed);
@@ -187,20 +204,26 @@ constinit Session g_session;
 
 bool Recording() {
   Session* s = TheSession();
-  // Relaxed: what recording needs is read under record_lock.
-  return s->mode.load(std::memory_order_relaxed) == Mode::kRecording &&
+  // Acquire pairs with AttachOnce(): all that recording needs is there.
+  return s->mode.load(std::memory_order_acquire) == Mode::kRecording &&
          s->captures.load(std::memory_order_relaxed) == 0;
 }
 
 bool AttachOnce() {
   Session* s = TheSession();
   if (s->mode.load(std::memory_order_acquire) != Mode::kUnattached) return Recording();
+  CUcontext context = nullptr;
+  // Nothing to be scheduled yet, or a capture that contexts and streams of ours would break.
+  if (s->captures.load(std::memory_order_relaxed) != 0 ||
+      SGPRS_REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == nullptr) {
+    return false;
+  }
   FutexLock lock(&s->attach_lock);
   if (s->mode.load(std::memory_order_acquire) != Mode::kUnattached) return Recording();
   s->mode.store(Mode::kAttaching, std::memory_order_relaxed);
   OncePerProcess(s);
   char reason[256] = "";
-  if (Attach(s, reason, sizeof(reason))) {
+  if (Attach(s, context, reason, sizeof(reason))) {
     ShimLog("registered; back-end %d, %u partitions", s->backend->kind(), s->partition_count);
     s->mode.store(Mode::kRecording, std::memory_order_release);
     return true;

@@ -5,9 +5,10 @@
 // Indexes. A *process index* counts every recorded item of the process from 0 and never restarts; a
 // lane that a new runtime hands over begins at process index `lane_base`.
 //
-// Locks, always taken in this order: attach_lock, record_lock, issue_lock.
+// Locks, always taken in this order: attach_lock, record_lock, issue_lock, lane_lock.
 //   record_lock  who records: entries, arena head, job borders, stream rows
-//   issue_lock   who calls the driver on partition streams: stand-in streams, lane swaps
+//   issue_lock   who calls the driver on partition streams: stand-in streams
+//   lane_lock    leaf: the completer's use of the lane against its swap (a swap holds all three)
 // None is held across a driver call that may block for long, or while sleeping.
 #ifndef SGPRS_SHIM_SESSION_H_
 #define SGPRS_SHIM_SESSION_H_
@@ -34,9 +35,10 @@ enum class Mode : uint32_t {
   kUnattached = 0,  // nothing launched yet
   kAttaching,       // one thread is registering; others go to the driver meanwhile
   kRecording,
-  kBypass,   // for good: direct calls, counted
-  kRefused,  // SGPRS_REQUIRE: launches answer CUDA_ERROR_NOT_PERMITTED
-  kExiting,  // the process is in exit(): nothing is deferred any more
+  kBypass,    // for good: direct calls, counted
+  kRefused,   // SGPRS_REQUIRE: launches answer CUDA_ERROR_NOT_PERMITTED
+  kFlushing,  // the process is in exit(): what is held is issued, nothing new is
+  kExiting,   // our threads have stopped, or are about to
 };
 
 struct Session {
@@ -47,6 +49,7 @@ struct Session {
   FutexMutex attach_lock;
   FutexMutex record_lock;
   FutexMutex issue_lock;
+  FutexMutex lane_lock;
 
   // Set while attaching.
   DeviceFacts facts;
@@ -72,6 +75,7 @@ struct Session {
   uint32_t job = 0;
   uint64_t job_launches = 0;  // recorded in the current job
   uint64_t job_first_ns = 0;
+  uint64_t job_identity = 0;  // what the first item of the process's first job was
   // Hints for job borders, also written without the lock; relaxed: each stands alone.
   std::atomic<uint64_t> last_call_ns{0};  // end of the latest synchronising call or recorded item
   std::atomic<bool> after_sync{false};
@@ -84,8 +88,16 @@ struct Session {
   std::atomic<uint64_t> wake_at{0};     // least index that somebody sleeps for, 0 = nobody
   std::atomic<uint32_t> issue_word{0};  // futex of those who wait for `issued`
   std::atomic<CUresult> deferred_error{CUDA_SUCCESS};  // first error of an issued item
+  std::atomic<uint64_t> marked{0};  // process index up to which there are markers
+  std::atomic<uint64_t> completed{0};  // process index up to which the completer has told
   std::atomic<bool> issuer_running{false};
   std::atomic<bool> silent_runtime{false};  // issuing without grants
+
+  // Direct calls: the driver gets work on the application's own streams. `direct_epoch` counts
+  // those that are over, `direct_open` those that may be under way; while one is, every recorded
+  // item follows its anchor.
+  std::atomic<uint64_t> direct_epoch{0};
+  std::atomic<uint32_t> direct_open{0};
 
   // Streams: rows are never freed while the process lives, so a pointer in an entry stays good.
   VirtualStream* streams = nullptr;

@@ -105,8 +105,9 @@ void JobTracker::NoteComplete(uint64_t upto, uint64_t complete_ns) {
   }
 }
 
-std::optional<JobTracker::Job> JobTracker::TakeOver() {
+std::optional<JobTracker::Job> JobTracker::TakeOver(uint64_t before) {
   if (jobs_.empty() || jobs_.front().end == kUnknownEnd) return std::nullopt;
+  if (jobs_.front().id >= before) return std::nullopt;
   if (jobs_.front().completed_upto < jobs_.front().end) return std::nullopt;
   std::optional<Job> job(std::move(jobs_.front()));
   jobs_.pop_front();

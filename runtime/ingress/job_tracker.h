@@ -46,8 +46,9 @@ class JobTracker {
   // Everything before lane index `upto` was complete at `complete_ns`. Rising in both.
   void NoteComplete(uint64_t upto, uint64_t complete_ns);
 
-  // The oldest job if it is over: its end is known and complete. Call until nullopt.
-  std::optional<Job> TakeOver();
+  // The oldest job if it is over: its end is known and complete, and it comes before job `before`.
+  // Call until nullopt.
+  std::optional<Job> TakeOver(uint64_t before = UINT64_MAX);
   // At the client's end: the newest job too, if all that was recorded is complete.
   std::optional<Job> TakeLast();
 

@@ -13,10 +13,6 @@ namespace {
 
 constexpr size_t kMaxBytes = 1 << 20;  // of a configuration file; /dev/zero is none
 
-std::string KeyName(std::string_view section, std::string_view name) {
-  return section.empty() ? std::string(name) : std::string(section) + "." + std::string(name);
-}
-
 const ConfigKey* FindKey(std::string_view section, std::string_view name) {
   for (const ConfigKey& key : ConfigKeys()) {
     if (key.section == section && key.name == name) return &key;
@@ -31,7 +27,15 @@ bool IsSection(std::string_view name) {
   return false;
 }
 
-// The value as it was written, on one line and not too long.
+// Without control characters.
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
+// The value as it was written, not too long.
 std::string ValueText(const toml::node& value) {
   std::ostringstream text;
   value.visit([&text](const auto& typed) {
@@ -48,43 +52,51 @@ std::string ValueText(const toml::node& value) {
       text << "{...}";
     }
   });
-  std::string line = text.str().substr(0, 60);
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return line;
+  return text.str().substr(0, 60);
 }
 
-std::string Place(std::string_view file, const toml::source_region& source) {
-  return std::string(file) + ":" + std::to_string(source.begin.line);
+// One line whatever the file holds: "FILE:LINE: what".
+Status Invalid(std::string_view file, const toml::source_region& source, std::string what) {
+  std::string text(file);
+  text += ':';
+  text += std::to_string(source.begin.line);
+  text += ": ";
+  text += OneLine(std::move(what));
+  return Status(ErrorCode::kInvalid, std::move(text));
+}
+
+Status ReadKey(std::string_view section, const toml::key& name, const toml::node& value,
+               std::string_view file, Config* config) {
+  std::string full(section);
+  if (!section.empty()) full += '.';
+  full += name.str();
+  const ConfigKey* key = FindKey(section, name.str());
+  if (key == nullptr) {
+    return Invalid(file, name.source(),
+                   "unknown key \"" + full + "\"; `sgprsd --help-config` lists all keys");
+  }
+  Status status = key->set(value, config);
+  if (status.ok()) return status;
+  full += " = ";
+  full += ValueText(value);
+  full += ": ";
+  full += status.text();
+  return Invalid(file, name.source(), std::move(full));
 }
 
 Status ReadTable(const toml::table& table, std::string_view section, std::string_view file,
                  Config* config) {
   for (const auto& [name, value] : table) {
-    const std::string place = Place(file, name.source());
-    if (section.empty() && IsSection(name.str())) {
-      const toml::table* inner = value.as_table();
-      if (inner == nullptr) {
-        return Status(ErrorCode::kInvalid, place + ": " + std::string(name.str()) +
-                                               " is a section: write [" + std::string(name.str()) +
-                                               "]");
-      }
-      Status status = ReadTable(*inner, name.str(), file, config);
-      if (!status.ok()) return status;
-      continue;
+    Status status;
+    if (!section.empty() || !IsSection(name.str())) {
+      status = ReadKey(section, name, value, file, config);
+    } else if (const toml::table* inner = value.as_table()) {
+      status = ReadTable(*inner, name.str(), file, config);
+    } else {
+      const std::string title(name.str());
+      status = Invalid(file, name.source(), title + " is a section: write [" + title + "]");
     }
-    const std::string full = KeyName(section, name.str());
-    const ConfigKey* key = FindKey(section, name.str());
-    if (key == nullptr) {
-      return Status(ErrorCode::kInvalid, place + ": unknown key \"" + full +
-                                             "\"; `sgprsd --help-config` lists all keys");
-    }
-    Status status = key->set(value, config);
-    if (!status.ok()) {
-      return Status(status.code(),
-                    place + ": " + full + " = " + ValueText(value) + ": " + status.text());
-    }
+    if (!status.ok()) return status;
   }
   return Status::Ok();
 }
@@ -99,8 +111,7 @@ Result<Config> ParseConfig(std::string_view text, std::string_view name) {
     if (!status.ok()) return status;
     return config;
   } catch (const toml::parse_error& error) {
-    return Status(ErrorCode::kInvalid,
-                  Place(name, error.source()) + ": " + std::string(error.description()));
+    return Invalid(name, error.source(), std::string(error.description()));
   } catch (const std::exception& error) {
     return Status(ErrorCode::kInvalid, std::string(name) + ": " + error.what());
   }

@@ -36,7 +36,7 @@ uint64_t GpuNs(const Marker& marker) {
 }
 
 void Publish(Session* s, const Marker& marker) {
-  FutexLock lock(&s->issue_lock);  // the lane may be swapped under it
+  FutexLock lock(&s->lane_lock);  // the issuer may swap the lane
   if (marker.generation != s->lane_generation || s->lane == nullptr) return;
   SgprsLaneHeader* lane = s->lane;
   const uint64_t published = lane->completions_published;  // only we write it
@@ -51,8 +51,9 @@ void Publish(Session* s, const Marker& marker) {
   } else {
     auto* ring = reinterpret_cast<SgprsCompletion*>(reinterpret_cast<char*>(lane) +
                                                     lane->completions_offset);
-    memcpy(&ring[published & (SGPRS_LANE_COMPLETIONS - 1)], &marker.completion,
-           sizeof(marker.completion));
+    SgprsCompletion completion = marker.completion;
+    completion.upto = marker.upto - s->lane_base;
+    memcpy(&ring[published & (SGPRS_LANE_COMPLETIONS - 1)], &completion, sizeof(completion));
     // Release pairs with LaneOwner::TakeCompletionUntrusted().
     std::atomic_ref<uint64_t>(lane->completions_published)
         .store(published + 1, std::memory_order_release);
@@ -65,7 +66,6 @@ void Complete(Session* s, Marker* marker) {
   SgprsCompletion& c = marker->completion;
   c.complete_ns = NowNs();
   c.gpu_ns = GpuNs(*marker);
-  c.upto = marker->upto - s->lane_base;
   if (result != CUDA_SUCCESS) {
     c.flags |= SGPRS_COMPLETION_ERROR;
     c.driver_error = result;
@@ -80,10 +80,12 @@ void Complete(Session* s, Marker* marker) {
 void RunCompleter() {
   Session* s = TheSession();
   MarkerQueue* queue = TheMarkerQueue();
-  while (s->mode.load(std::memory_order_relaxed) != Mode::kExiting) {
+  while (true) {
     Marker marker;
     if (queue->Pop(&marker)) {
       Complete(s, &marker);
+      // Release pairs with AtExit(): the runtime has been told.
+      s->completed.store(marker.upto, std::memory_order_release);
     } else {
       queue->WaitForPush(0);
     }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr uint64_t kIdleBeforeMarkNs = 200 * kNsPerUs;  // issued work gets a marker after this
 constexpr uint64_t kGrantCheckNs = 50 * kNsPerMs;       // how often a silent runtime is looked at
+constexpr uint64_t kLongestWaitNs = 10 * kNsPerSecond;  // for a grant of a runtime that is alive
 constexpr uint64_t kAliveLimitNs = 1 * kNsPerSecond;    // heartbeat older than this = silent
 constexpr uint32_t kAnchorPartition = SGPRS_MAX_PARTITIONS;
 
@@ -28,6 +29,10 @@ void Announce(SgprsDoorbell* bell, uint32_t why) {
 void Issuer::Run() {
   s_->issuer_running.store(true, std::memory_order_release);
   Loop();
+  if (s_->issued.load(std::memory_order_relaxed) > marked_) {
+    FutexLock lock(&s_->issue_lock);
+    Mark(false);
+  }
   // Release pairs with AtExit(): no driver call of ours comes after this.
   s_->issuer_running.store(false, std::memory_order_release);
 }
@@ -54,7 +59,9 @@ void Issuer::Loop() {
 // --- grants ---
 
 bool Issuer::Covered(const Entry& entry, uint64_t index) {
-  if (self_ && (entry.flags & kEntryJobFirst) != 0 && !RuntimeSilent()) {
+  if (!self_ && s_->mode.load(std::memory_order_relaxed) == Mode::kFlushing) GoItself();
+  if (self_ && (entry.flags & kEntryJobFirst) != 0 &&
+      s_->mode.load(std::memory_order_relaxed) == Mode::kRecording && !RuntimeSilent()) {
     self_ = false;  // it is back: from this job on its grants count again
     have_grant_ = false;
     s_->silent_runtime.store(false, std::memory_order_relaxed);
@@ -84,6 +91,7 @@ bool Issuer::TakeGrant() {
   // Release pairs with PublishGrant(): the cell may be rewritten.
   std::atomic_ref<uint64_t>(lane->grants_consumed).store(consumed + 1, std::memory_order_release);
   BeginGrant(grant);
+  waiting_since_ns_ = 0;
   return true;
 }
 
@@ -106,6 +114,13 @@ bool Issuer::RuntimeSilent() {
   return now_ns > alive_ns && now_ns - alive_ns > kAliveLimitNs;
 }
 
+void Issuer::GoItself() {
+  self_ = true;
+  have_grant_ = false;
+  waiting_since_ns_ = 0;
+  s_->silent_runtime.store(true, std::memory_order_relaxed);
+}
+
 void Issuer::GrantItself(const Entry& entry) {
   SgprsGrant grant = {};
   grant.upto = SGPRS_GRANT_OPEN;
@@ -119,14 +134,17 @@ void Issuer::GrantItself(const Entry& entry) {
 
 void Issuer::IssueOne(const Entry& entry, uint64_t index) {
   if ((entry.flags & kEntryJobFirst) != 0) job_first_ = index;
+  if (entry.kind == EntryKind::kEventDestroy) {
+    CallDriver(entry, nullptr, kAnchorPartition);  // of no stream
+    return;
+  }
   VirtualStream* stream = entry.stream;
   uint32_t partition = grant_.partition < s_->partition_count ? grant_.partition : 0;
   bool switched = false;
   CUstream target = PrepareTarget(s_, stream, partition, static_cast<SgprsLevel>(grant_.level),
                                   (entry.flags & kEntryWaitAnchor) != 0, &switched);
   const bool by_anchor =
-      target == nullptr ||
-      (entry.kind != EntryKind::kKernel && s_->backend->KernelsOnly()) ||
+      target == nullptr || (entry.kind != EntryKind::kKernel && s_->backend->KernelsOnly()) ||
       (entry.kind == EntryKind::kKernel &&
        (s_->backend->FunctionFor(entry.launch.function, partition) == nullptr ||
         ((entry.flags & kEntryCooperative) != 0 && !FitsCooperatively(entry, partition))));
@@ -325,7 +343,9 @@ void Issuer::Mark(bool whole) {
     nanosleep(&pause, nullptr);
   }
   marked_ = marker.upto;
+  // Release pairs with TakeDeadRow(): rows up to here are in no list of ours any more.
   touched_count_ = 0;
+  s_->marked.store(marked_, std::memory_order_release);
 }
 
 // --- sleeping ---
@@ -377,10 +397,15 @@ void Issuer::SleepForGrant() {
   const uint64_t now_ns = NowNs();
   if (published || (now_ns - last_check_ns_ < kGrantCheckNs && !HungUp(s_->control_fd))) return;
   last_check_ns_ = now_ns;
-  if (RuntimeSilent()) {
-    self_ = true;
-    have_grant_ = false;
-    s_->silent_runtime.store(true, std::memory_order_relaxed);
+  if (waiting_since_ns_ == 0) waiting_since_ns_ = now_ns;
+  // Insurance: a job that the runtime did not notice would wait for ever.
+  lane::Ring(&s_->lane->runtime_doorbell);
+  if (now_ns - waiting_since_ns_ > kLongestWaitNs) {
+    ShimLog("no grant for %llu ms: going on without",
+            static_cast<unsigned long long>((now_ns - waiting_since_ns_) / kNsPerMs));
+    GoItself();
+  } else if (RuntimeSilent()) {
+    GoItself();
     SayOnce("sgprsd is gone or silent: this process goes on by itself and returns when it is back");
   }
 }
@@ -414,8 +439,8 @@ bool Issuer::AdoptLane(const Registration& registration) {
       welcome.partition_count == s_->partition_count &&
       memcmp(welcome.partitions, s_->plan, sizeof(SgprsPartitionPlan) * s_->partition_count) == 0;
   if (!same_pool) {
-    DropStandIns(s_);
-    s_->backend->Drop();
+    LeavePool(s_);
+    TheMarkerPool()->Forget();
     memcpy(s_->plan, welcome.partitions, sizeof(s_->plan));
     s_->partition_count = welcome.partition_count;
     ++s_->pool_generation;
@@ -424,6 +449,7 @@ bool Issuer::AdoptLane(const Registration& registration) {
       s_->backend->Build(s_->facts, s_->plan, s_->partition_count, s_->sm_counts);
     }
   }
+  FutexLock lane(&s_->lane_lock);
   SgprsLaneHeader* old_lane = s_->lane;
   const uint64_t old_bytes = s_->lane_bytes;
   const int old_fd = s_->control_fd;

@@ -37,6 +37,7 @@ class Issuer {
   void BeginGrant(const SgprsGrant& grant);
   bool RuntimeSilent();
   void GrantItself(const Entry& entry);
+  void GoItself();  // no grants from here on
 
   // Markers. issue_lock held.
   void Touch(VirtualStream* stream);
@@ -66,6 +67,7 @@ class Issuer {
   bool pending_ready_ = false;
   uint64_t last_attempt_ns_ = 0;
   uint64_t last_check_ns_ = 0;
+  uint64_t waiting_since_ns_ = 0;  // for a grant, 0 = not waiting
 };
 
 }  // namespace sgprs::shim

@@ -52,6 +52,22 @@ void MarkerPool::Release(MarkerEvent* event) {
   delete event;
 }
 
+void MarkerPool::Forget() {
+  FutexLock lock(&mutex_);
+  for (uint32_t& count : free_count_) count = 0;
+}
+
+void MarkerPool::ResetAfterFork() {
+  mutex_.ResetAfterFork();
+  Forget();
+}
+
+void MarkerQueue::ResetAfterFork() {
+  tail_.store(0, std::memory_order_relaxed);
+  head_.store(0, std::memory_order_relaxed);
+  asleep_.store(0, std::memory_order_relaxed);
+}
+
 MarkerPool* TheMarkerPool() {
   static constinit MarkerPool pool;
   return &pool;

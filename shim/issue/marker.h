@@ -41,6 +41,9 @@ class MarkerPool {
     event->references.fetch_add(1, std::memory_order_relaxed);
   }
   void Release(MarkerEvent* event);
+  // The events kept belong to a pool that is gone: they are not used again.
+  void Forget();
+  void ResetAfterFork();
 
  private:
   static constexpr uint32_t kPerPartition = 64;
@@ -57,6 +60,7 @@ class MarkerQueue {
   static constexpr uint64_t kMarkers = 1024;
   bool Push(const Marker& marker);
   bool Pop(Marker* marker);
+  void ResetAfterFork();
   bool Empty() const {
     return tail_.load(std::memory_order_acquire) == head_.load(std::memory_order_acquire);
   }

@@ -25,9 +25,13 @@ uint32_t ThreadId() {
 
 bool IsPerThread(const VirtualStream& v) { return v.thread != 0; }
 
-// An event that stands for everything issued on `v`; nullptr if nothing was.
-CUevent MarkTail(Session* s, VirtualStream* v) {
-  if (!v->used) return nullptr;
+// The event that stands for the tail of `v`; nullptr: none can be made.
+CUevent TailEvent(Session* s, VirtualStream* v) {
+  if (v->tail_generation != s->pool_generation) {
+    // Events of a pool that is gone may belong to contexts that are gone.
+    for (CUevent& old : v->tail_events) old = nullptr;
+    v->tail_generation = s->pool_generation;
+  }
   CUevent& event = v->tail_events[v->last_partition];
   if (event == nullptr) {
     if (v->last_partition < SGPRS_MAX_PARTITIONS) {
@@ -36,12 +40,20 @@ CUevent MarkTail(Session* s, VirtualStream* v) {
       SGPRS_REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING);
     }
   }
-  if (event == nullptr || SGPRS_REAL(cuEventRecord)(event, v->last) != CUDA_SUCCESS) return nullptr;
   return event;
 }
 
+// Makes `target` follow everything issued on `v`.
 void WaitFor(Session* s, VirtualStream* v, CUstream target) {
-  if (CUevent event = MarkTail(s, v)) SGPRS_REAL(cuStreamWaitEvent)(target, event, 0);
+  if (!v->used) return;
+  CUevent event = TailEvent(s, v);
+  if (event != nullptr && SGPRS_REAL(cuEventRecord)(event, v->last) == CUDA_SUCCESS &&
+      SGPRS_REAL(cuStreamWaitEvent)(target, event, 0) == CUDA_SUCCESS) {
+    return;
+  }
+  // No event: order is kept by waiting here.
+  ShimLog("no event for the tail of stream %u", v->ordinal);
+  SGPRS_REAL(cuStreamSynchronize)(v->last);
 }
 
 // Legacy NULL stream and blocking streams of one context follow each other.
@@ -59,13 +71,34 @@ void FollowNullOrder(Session* s, VirtualStream* v, CUstream target) {
   }
 }
 
+// A row whose stream was destroyed and whose work is all behind markers; keeps its stand-ins.
+VirtualStream* TakeDeadRow(Session* s) {
+  const uint64_t marked = s->marked.load(std::memory_order_acquire);
+  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
+    if (!v->dead || v->recorded_upto.load(std::memory_order_relaxed) > marked) continue;
+    v->used = false;
+    v->joined = true;
+    v->last = nullptr;
+    v->clean_epoch = 0;
+    v->null_seen = 0;
+    v->seen_by_null = v->issue_count;
+    return v;
+  }
+  return nullptr;
+}
+
+// Both locks held.
 VirtualStream* MakeRow(Session* s, CUstream anchor, uint32_t thread) {
-  VirtualStream* v = new (std::nothrow) VirtualStream;
+  VirtualStream* v = TakeDeadRow(s);
+  const bool fresh = v == nullptr;
+  if (fresh) v = new (std::nothrow) VirtualStream;
   if (v == nullptr) return nullptr;
+  const int old_priority = v->priority;
   v->anchor = anchor;
   v->context = s->facts.context;
   v->thread = thread;
   v->legacy_null = anchor == nullptr;
+  v->priority = 0;
   unsigned flags = CU_STREAM_DEFAULT;
   if (!v->legacy_null && thread == 0) {
     SGPRS_REAL(cuStreamGetFlags)(anchor, &flags);
@@ -73,8 +106,12 @@ VirtualStream* MakeRow(Session* s, CUstream anchor, uint32_t thread) {
   }
   v->blocking = !v->legacy_null && (flags & CU_STREAM_NON_BLOCKING) == 0;
   v->ordinal = v->legacy_null ? 0 : ++s->streams_made;
-  v->next = s->streams;
-  s->streams = v;
+  if (v->priority != old_priority) v->streams_generation = 0;
+  v->dead.store(false, std::memory_order_release);
+  if (fresh) {
+    v->next = s->streams;
+    s->streams = v;
+  }
   return v;
 }
 
@@ -93,18 +130,6 @@ bool OfOurContext(Session* s, CUstream stream) {
     }
   }
   return true;
-}
-
-void DestroyStandIns(VirtualStream* v) {
-  for (auto& pair : v->streams) {
-    for (CUstream& stand_in : pair) {
-      if (stand_in != nullptr && stand_in != v->anchor) SGPRS_REAL(cuStreamDestroy_v2)(stand_in);
-      stand_in = nullptr;
-    }
-  }
-  v->used = false;
-  v->joined = true;
-  v->last = nullptr;
 }
 
 // Makes all stand-ins of `v` at once: a later switch creates nothing.
@@ -149,16 +174,15 @@ CUstream PrepareTarget(Session* s, VirtualStream* v, uint32_t partition, SgprsLe
   if (partition >= s->partition_count) partition = 0;
   if (v->streams_generation != s->pool_generation) MakeStandIns(s, v);
   CUstream target = v->streams[partition][level == SGPRS_LEVEL_HIGH ? 1 : 0];
-  if (target == nullptr) return nullptr;
-  if (wait_anchor) {
+  const CUstream follower = target != nullptr ? target : v->anchor;
+  if (wait_anchor && target != nullptr) {
     SGPRS_REAL(cuStreamWaitEvent)(target, v->anchor_event, 0);
-    // The anchor followed everything before it was joined, so it covers the latest stand-in too.
   }
-  if (v->used && v->last != target) {
+  if (v->used && v->last != follower) {
     *switched = true;
-    if (!wait_anchor || !v->joined) WaitFor(s, v, target);
+    WaitFor(s, v, follower);
   }
-  FollowNullOrder(s, v, target);
+  FollowNullOrder(s, v, follower);
   return target;
 }
 
@@ -182,57 +206,55 @@ void DrainAll(Session* s) {
   if (s->lane == nullptr) return;
   // Other threads may go on recording; what this thread recorded is issued then, which is enough.
   WaitIssued(s, s->recorded.load(std::memory_order_acquire));
-  s->record_lock.lock();
-  s->issue_lock.lock();
-  VirtualStream* null_stream = nullptr;
-  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
-    if (v->dead) continue;
-    if (v->legacy_null) null_stream = v;
-    if (JoinAnchor(s, v)) v->anchor_dirty = true;
-  }
-  // Per-thread streams of other threads can not be named here, but the NULL stream follows them.
-  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
-    if (v->dead || v->joined || !v->used) continue;
-    WaitFor(s, v, nullptr);
-    if (null_stream != nullptr) null_stream->anchor_dirty = true;
-  }
-  s->issue_lock.unlock();
-  s->record_lock.unlock();
-}
-
-CUstream TailOf(Session* s, VirtualStream* v) {
   FutexLock record(&s->record_lock);
   FutexLock issue(&s->issue_lock);
-  return v->used && !v->anchor_dirty ? v->last : v->anchor;
+  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
+    if (!v->used || v->joined) continue;
+    // What can not be named here (another thread's per-thread stream, a destroyed stream) is
+    // followed by the NULL stream, as the driver itself would have it.
+    if (!v->dead && JoinAnchor(s, v)) continue;
+    if (v->blocking) WaitFor(s, v, nullptr);
+    if (v->dead) v->joined = true;
+  }
+}
+
+uint32_t TailsOf(Session* s, VirtualStream* row, CUstream* tails, uint32_t room) {
+  FutexLock record(&s->record_lock);
+  FutexLock issue(&s->issue_lock);
+  uint32_t count = 0;
+  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
+    if (v != row && !(row->legacy_null && v->blocking)) continue;
+    if (!v->used || v->last == v->anchor) continue;
+    if (count == room) return room + 1;
+    tails[count++] = v->last;
+  }
+  return count;
 }
 
 void ForgetStream(Session* s, CUstream stream) {
   FutexLock record(&s->record_lock);
   FutexLock issue(&s->issue_lock);
   for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
-    if (v->anchor != stream || v->dead || v->legacy_null || IsPerThread(*v)) continue;
-    DestroyStandIns(v);
-    v->dead = true;
+    if (v->anchor == stream && !v->legacy_null && !IsPerThread(*v)) v->dead = true;
   }
 }
 
-void ForgetContext(Session* s, CUcontext context) {
+void ForgetAllStreams(Session* s) {
   FutexLock record(&s->record_lock);
   FutexLock issue(&s->issue_lock);
-  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
-    if (context != nullptr && v->context != context) continue;
-    DestroyStandIns(v);
-    v->dead = true;
-  }
+  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) v->dead = true;
 }
 
-void DropStandIns(Session* s) {
+void LeavePool(Session* s) {
   for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
-    if (v->dead) continue;
-    if (JoinAnchor(s, v)) v->anchor_dirty = true;
-    DestroyStandIns(v);
+    if (!v->used) continue;
+    if (!JoinAnchor(s, v)) SGPRS_REAL(cuStreamSynchronize)(v->last);
+    v->used = false;
+    v->joined = true;
     v->streams_generation = 0;
   }
+  // The anchors hold it all now.
+  s->direct_epoch.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace sgprs::shim

@@ -39,15 +39,21 @@ bool JoinAnchor(Session* session, VirtualStream* stream);
 // the application's streams are as the application believes them to be.
 void DrainAll(Session* session);
 
-// The stream at whose end all of `stream`'s issued work is done: to be waited for or asked.
-CUstream TailOf(Session* session, VirtualStream* stream);
+// The stand-in streams that a synchronisation with `row` has to cover besides the application's own
+// stream; for the NULL stream those of all blocking streams too. Valid for ever: stand-ins are
+// never destroyed. Returns their number, or room + 1 if they do not fit.
+uint32_t TailsOf(Session* session, VirtualStream* row, CUstream* tails, uint32_t room);
 
-// The application destroys `stream`. Call after DrainAll().
+// The application is about to destroy `stream`; after DrainAll(). Its row is used again later.
 void ForgetStream(Session* session, CUstream stream);
-// All rows of a context that is going away; after DrainAll(). nullptr = of every context.
-void ForgetContext(Session* session, CUcontext context);
-// The pool is rebuilt: all stand-ins join their anchors and are destroyed. Both locks held.
-void DropStandIns(Session* session);
+// The context is going away; after DrainAll().
+void ForgetAllStreams(Session* session);
+
+// --- record_lock and issue_lock held ---
+
+// The pool is replaced: the anchors follow all stand-ins, which are left behind
+// (facts/cuda.md 2.12: created once, never destroyed).
+void LeavePool(Session* session);
 
 }  // namespace sgprs::shim
 

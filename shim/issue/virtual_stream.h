@@ -29,8 +29,9 @@ struct VirtualStream {
   int priority = 0;       // the application's
 
   // Under the record lock.
-  bool anchor_dirty = true;  // the anchor may hold work that the partition streams must follow
-  bool dead = false;         // destroyed by the application; the row is reused
+  // Session::direct_epoch up to which recorded items follow what went to the anchor directly.
+  uint64_t clean_epoch = 0;
+  std::atomic<bool> dead{false};  // destroyed by the application; reused once all is marked
   std::atomic<uint64_t> recorded_upto{0};  // process index after its latest recorded item
 
   // Under the issue lock.
@@ -43,6 +44,7 @@ struct VirtualStream {
   // Recorded on `last` for whoever must follow; one a partition, since an event and its stream must
   // be of one context (facts/cuda.md 3). The last one is the anchor's.
   CUevent tail_events[SGPRS_MAX_PARTITIONS + 1] = {};
+  uint32_t tail_generation = 0;    // pool generation of tail_events
   CUevent anchor_event = nullptr;  // recorded on the anchor, see kEntryWaitAnchor
   uint64_t issue_count = 0;        // items issued
   uint64_t null_seen = 0;          // blocking: issue_count of the NULL stream it has waited for;

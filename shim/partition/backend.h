@@ -32,14 +32,13 @@ class Backend {
   virtual SgprsBackend kind() const = 0;
   // Can it work for this process? Cheap, no lasting effect. Called with `facts.context` current.
   virtual bool Probe(const DeviceFacts& facts) = 0;
-  // Makes the partitions; writes the SMs that the device really gives. False: nothing was kept.
+  // Makes the partitions; writes the SMs that the device really gives. May be called again with
+  // another plan: the old partitions are left as they are. False: they could not be made.
   virtual bool Build(const DeviceFacts& facts, const SgprsPartitionPlan* plan, uint32_t count,
                      uint32_t* sm_counts) = 0;
   // A stream in `partition` (< count of Build) with a priority of the device's range, for work of
   // `facts.context`. nullptr: could not be made. Issuer thread; created once per pair and kept.
   virtual CUstream MakeStream(uint32_t partition, int priority) = 0;
-  // Called when the runtime that planned the partitions is replaced by one with another plan.
-  virtual void Drop() = 0;
   // The function to launch on a stream of `partition`; nullptr if it can not run there.
   virtual CUfunction FunctionFor(CUfunction function, uint32_t partition) {
     (void)partition;

@@ -34,10 +34,7 @@ class Green final : public Backend {
              uint32_t* sm_counts) override {
     if (!SplitIntoAtoms(facts)) return false;
     for (uint32_t p = 0; p < count; ++p) {
-      if (!MakePartition(facts, plan[p], p, &sm_counts[p])) {
-        Drop();
-        return false;
-      }
+      if (!MakePartition(facts, plan[p], p, &sm_counts[p])) return false;
     }
     return true;
   }
@@ -47,13 +44,6 @@ class Green final : public Backend {
     const CUresult result = SGPRS_REAL(cuGreenCtxStreamCreate)(&stream, contexts_[partition],
                                                                CU_STREAM_NON_BLOCKING, priority);
     return result == CUDA_SUCCESS ? stream : nullptr;
-  }
-
-  void Drop() override {
-    for (CUgreenCtx& context : contexts_) {
-      if (context != nullptr) SGPRS_REAL(cuGreenCtxDestroy)(context);
-      context = nullptr;
-    }
   }
 
  private:

@@ -44,12 +44,8 @@ class Mps final : public Backend {
 
   bool Build(const DeviceFacts& facts, const SgprsPartitionPlan* plan, uint32_t count,
              uint32_t* sm_counts) override {
-    count_ = count;
     for (uint32_t p = 0; p < count; ++p) {
-      if (!MakeContext(facts, plan[p].sm_count, &contexts_[p], &sm_counts[p])) {
-        Drop();
-        return false;
-      }
+      if (!MakeContext(facts, plan[p].sm_count, &contexts_[p], &sm_counts[p])) return false;
     }
     return true;
   }
@@ -67,13 +63,6 @@ class Mps final : public Backend {
     const Current current(contexts_[partition]);
     CUevent event = nullptr;
     return SGPRS_REAL(cuEventCreate)(&event, flags) == CUDA_SUCCESS ? event : nullptr;
-  }
-
-  void Drop() override {
-    for (uint32_t p = 0; p < count_; ++p) {
-      if (contexts_[p] != nullptr) SGPRS_REAL(cuCtxDestroy_v2)(contexts_[p]);
-      contexts_[p] = nullptr;
-    }
   }
 
   CUfunction FunctionFor(CUfunction function, uint32_t) override {
@@ -110,7 +99,6 @@ class Mps final : public Backend {
   }
 
   CUcontext contexts_[SGPRS_MAX_PARTITIONS] = {};
-  uint32_t count_ = 0;
 };
 
 }  // namespace

@@ -33,8 +33,6 @@ class Plain final : public Backend {
                : nullptr;
   }
 
-  void Drop() override {}
-
  private:
   SgprsBackend kind_;
 };

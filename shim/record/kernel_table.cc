@@ -87,8 +87,11 @@ KernelInfo* KernelTable::Find(CUfunction function) const {
     const Cell& cell = cells_[at & (kCells - 1)];
     // Acquire pairs with the release store in Learn(): the info behind the handle is whole.
     const CUfunction handle = cell.handle.load(std::memory_order_acquire);
-    if (handle == function) return cell.info.load(std::memory_order_relaxed);
     if (handle == nullptr) return nullptr;
+    if (handle != function) continue;
+    KernelInfo* info = cell.info.load(std::memory_order_acquire);
+    // The cell may have been given to another handle between the two loads.
+    return info != nullptr && info->handle == function ? info : nullptr;
   }
   return nullptr;
 }
@@ -116,7 +119,13 @@ KernelInfo* KernelTable::Learn(CUfunction function) {
     if (handle == function) info->is_kernel = true;
     if (handle == nullptr || handle == function) break;
   }
+  info->handle = function;
   info->recordable = ReadParams(function, info);
+  if (!info->recordable && info->param_count == 0) {
+    info->is_kernel = !info->is_kernel;  // the handle came a way that we did not see
+    info->param_bytes = 0;
+    info->recordable = ReadParams(function, info);
+  }
   ReadName(function, info);
   if (!info->is_kernel) {
     int threads = 0;
@@ -126,7 +135,7 @@ KernelInfo* KernelTable::Learn(CUfunction function) {
       }
     }
   }
-  cell->info.store(info, std::memory_order_relaxed);
+  cell->info.store(info, std::memory_order_release);
   cell->handle.store(function, std::memory_order_release);  // pairs with Find()
   return info;
 }
@@ -148,7 +157,6 @@ void KernelTable::NoteKernel(CUkernel kernel) {
 void KernelTable::Forget() {
   FutexLock lock(&mutex_);
   for (Cell& cell : cells_) cell.handle.store(nullptr, std::memory_order_release);
-  for (Cell& cell : marked_) cell.handle.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace sgprs::shim

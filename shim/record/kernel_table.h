@@ -19,6 +19,7 @@ struct KernelParam {
 };
 
 struct KernelInfo {
+  CUfunction handle = nullptr;
   const char* name = nullptr;  // owned, never freed: other tables point at it
   uint64_t name_hash = 0;      // FNV-1a
   uint32_t param_count = 0;
@@ -40,7 +41,7 @@ class KernelTable {
   KernelInfo* Learn(CUfunction function);
   // cuLibraryGetKernel gave this handle: it is a CUkernel.
   void NoteKernel(CUkernel kernel);
-  // Code was unloaded: handles may be given out again for other kernels. The caller has drained.
+  // Code is about to be unloaded: handles may be given out again. The caller has drained.
   void Forget();
 
  private:

@@ -61,23 +61,51 @@ uint32_t InternKernel(Session* s, KernelInfo* info) {
 }
 
 // Does the item that is being recorded begin a job? (design.md 5.) Under record_lock.
-bool BeginsJob(Session* s, uint64_t now_ns, uint64_t* gap_ns) {
+// `identity`: what the item is, whoever launches it.
+bool BeginsJob(Session* s, uint64_t identity, uint64_t now_ns, uint64_t* gap_ns) {
   const uint64_t last_ns = s->last_call_ns.load(std::memory_order_relaxed);
   *gap_ns = now_ns > last_ns ? now_ns - last_ns : 0;
-  if (s->job == 0) return true;
+  if (s->job == 0) {
+    s->job_identity = identity;
+    return true;
+  }
   SgprsLaneSettings& settings = s->lane->settings;
   const uint64_t length = Relaxed(settings.job_launches);
+  if (s->job_mark.load(std::memory_order_relaxed)) return true;
   if (Relaxed(settings.job_rule) == SGPRS_JOB_LAUNCHES) {
     return length != 0 && s->job_launches >= length;
   }
-  if (s->job_mark.load(std::memory_order_relaxed)) return true;
   if (Relaxed(settings.job_rule) == SGPRS_JOB_MARKED) return false;
   if (!s->after_sync.load(std::memory_order_relaxed)) return false;
   if (length != 0 && s->job_launches >= length) return true;
   // Not at the learnt end: a pause tells, but bursts within one period are one job.
   const uint64_t period_ns = Relaxed(settings.period_ns);
   if (period_ns != 0 && now_ns - s->job_first_ns < period_ns / 2) return false;
-  return *gap_ns >= Relaxed(settings.pause_ns);
+  if (*gap_ns >= Relaxed(settings.pause_ns)) return true;
+  // A task that is always late never pauses: what began the first job begins the next.
+  return period_ns != 0 && identity == s->job_identity;
+}
+
+uint64_t IdentityOf(const Entry& e, uint64_t bytes) {
+  const uint64_t what = e.kind == EntryKind::kKernel ? e.launch.info->name_hash : bytes;
+  return (what ^ static_cast<uint64_t>(e.kind)) * 0x9e3779b97f4a7c15ull;
+}
+
+// Has work gone to `stream`'s anchor that the item must follow? Records the event to wait for; its
+// thread may be the only one that can name the stream (per-thread streams), so it is done here.
+void FollowAnchor(Session* s, VirtualStream* stream, Entry* entry) {
+  // Acquire: CloseDirect() came after the direct call.
+  const uint64_t epoch = s->direct_epoch.load(std::memory_order_acquire);
+  if (stream->clean_epoch == epoch && s->direct_open.load(std::memory_order_acquire) == 0) return;
+  if (stream->anchor_event == nullptr) {
+    CUcontext popped = nullptr;
+    SGPRS_REAL(cuCtxPushCurrent_v2)(stream->context);
+    SGPRS_REAL(cuEventCreate)(&stream->anchor_event, CU_EVENT_DISABLE_TIMING);
+    SGPRS_REAL(cuCtxPopCurrent_v2)(&popped);
+  }
+  if (SGPRS_REAL(cuEventRecord)(stream->anchor_event, stream->anchor) != CUDA_SUCCESS) return;
+  entry->flags |= kEntryWaitAnchor;
+  stream->clean_epoch = epoch;
 }
 
 }  // namespace
@@ -85,7 +113,7 @@ bool BeginsJob(Session* s, uint64_t now_ns, uint64_t* gap_ns) {
 RecordScope::RecordScope(VirtualStream* stream, EntryKind kind, uint32_t arena_bytes)
     : session_(TheSession()) {
   session_->record_lock.lock();
-  if (!Recording() || stream->dead || !WaitForRoom(arena_bytes)) {
+  if (!Recording() || (stream != nullptr && stream->dead) || !WaitForRoom(arena_bytes)) {
     session_->record_lock.unlock();
     return;
   }
@@ -135,7 +163,7 @@ void RecordScope::WriteSlot(uint64_t bytes, uint64_t now_ns, uint64_t gap_ns, ui
   slot->time_ns = now_ns;
   slot->bytes = bytes;
   slot->job = e.job;
-  slot->stream = e.stream->ordinal;
+  slot->stream = e.stream != nullptr ? e.stream->ordinal : 0;
   slot->kind = SlotKindOf(e.kind);
   slot->flags = slot_flags;
   slot->gap_ns = gap_ns;
@@ -162,7 +190,7 @@ void RecordScope::Commit(uint64_t bytes) {
   VirtualStream* stream = entry_->stream;
   const uint64_t now_ns = NowNs();
   uint64_t gap_ns = 0;
-  const bool first = BeginsJob(s, now_ns, &gap_ns);
+  const bool first = BeginsJob(s, IdentityOf(*entry_, bytes), now_ns, &gap_ns);
   uint8_t slot_flags = s->after_sync.load(std::memory_order_relaxed) ? SGPRS_SLOT_AFTER_SYNC : 0;
   if (first) {
     slot_flags |= SGPRS_SLOT_JOB_FIRST;
@@ -177,17 +205,7 @@ void RecordScope::Commit(uint64_t bytes) {
   s->after_sync.store(false, std::memory_order_relaxed);
   s->last_call_ns.store(now_ns, std::memory_order_relaxed);
   entry_->job = s->job;
-  if (stream->anchor_dirty) {
-    // The application's own stream has work that this must follow; its thread may be the only one
-    // that can name that stream (per-thread streams), so the event is recorded here.
-    if (stream->anchor_event == nullptr) {
-      SGPRS_REAL(cuEventCreate)(&stream->anchor_event, CU_EVENT_DISABLE_TIMING);
-    }
-    if (SGPRS_REAL(cuEventRecord)(stream->anchor_event, stream->anchor) == CUDA_SUCCESS) {
-      entry_->flags |= kEntryWaitAnchor;
-    }
-    stream->anchor_dirty = false;
-  }
+  if (stream != nullptr) FollowAnchor(s, stream, entry_);
   WriteSlot(bytes, now_ns, first ? gap_ns : 0, slot_flags);
   if (entry_->kind == EntryKind::kKernel) {
     std::atomic_ref<uint64_t> kernels(s->lane->counters.kernels);
@@ -195,7 +213,7 @@ void RecordScope::Commit(uint64_t bytes) {
   }
   s->arena_head = entry_->arena_end;
   // Release, under record_lock; read by WaitForStream() and Query.
-  stream->recorded_upto.store(index_ + 1, std::memory_order_release);
+  if (stream != nullptr) stream->recorded_upto.store(index_ + 1, std::memory_order_release);
   SgprsLaneHeader* lane = s->lane;
   // Release pairs with LaneOwner::Observe().
   std::atomic_ref<uint64_t>(lane->recorded)
@@ -234,7 +252,8 @@ void WaitIssued(Session* s, uint64_t upto) {
     // The time-out only guards against our own faults: the issuer wakes us.
     const timespec limit = ToTimespec(20 * kNsPerMs);
     syscall(SYS_futex, &s->issue_word, FUTEX_WAIT_PRIVATE, word, &limit, nullptr, 0);
-    if (done()) return;
+    // At exit the issuer stops: nobody waits for what will never be issued.
+    if (done() || s->mode.load(std::memory_order_relaxed) == Mode::kExiting) return;
   }
 }
 

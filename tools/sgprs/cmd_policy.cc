@@ -20,11 +20,14 @@ struct PolicyOptions {
   bool json = false;
 };
 
-// "policy [NAME]" to the daemon; its JSON.
+// "policy [NAME]" to the daemon; its JSON. Error kInvalid: there is no such policy.
 Result<Json> Ask(ControlClient* control, const std::string& name) {
   Result<ControlClient::Reply> reply = control->Command(name.empty() ? "policy" : "policy " + name);
   if (!reply.ok()) return reply.status();
-  if (reply->status != 0) return Status(ErrorCode::kInvalid, reply->text);
+  if (reply->status != 0) {
+    const bool usage = reply->status == kExitUsage;
+    return Status(usage ? ErrorCode::kInvalid : ErrorCode::kRefused, reply->text);
+  }
   Json json = Json::parse(reply->text, nullptr, false);
   if (!json.is_object() || !json.contains("policy")) {
     return Status(ErrorCode::kInternal,
@@ -78,7 +81,8 @@ void AddPolicy(CLI::App* app, Invocation* invocation) {
       "Without NAME: the policies the daemon knows, the present one marked with *.\n"
       "With NAME: stages that are queued are placed anew, running ones end where they are. The\n"
       "pool stays as it was built.\n\n"
-      "Exit status: 0; 1 if there is no daemon; 2 if there is no such policy.");
+      "Exit status: 0; 1 if there is no daemon, or it is not yours to tell; 2 if there is no such\n"
+      "policy.");
   command->callback([=] { invocation->action = [=] { return Policy(*options); }; });
 }
 

@@ -82,8 +82,8 @@ std::vector<std::string> DemoDisagreements(const DemoResult& result) {
 std::string DemoText(const std::vector<DemoResult>& results) {
   TextTable table;
   table.AddColumn("POLICY", TextTable::Align::kLeft);
-  for (const char* title : {"FPS", "ON-TIME", "MISS%", "SWITCHES", "RECORDED", "GRANTED", "ISSUED",
-                            "COMPLETED", "BYPASSED"}) {
+  for (const char* title : {"FPS", "ON-TIME FPS", "MISS%", "SWITCHES", "RECORDED", "GRANTED",
+                            "ISSUED", "COMPLETED", "BYPASSED"}) {
     table.AddColumn(title);
   }
   for (const DemoResult& result : results) {

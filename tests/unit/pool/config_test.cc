@@ -107,7 +107,8 @@ TEST(ConfigTest, UnknownKeysAreErrors) {
 TEST(ConfigTest, BrokenTomlSaysWhere) {
   EXPECT_THAT(Error("policy = \"sgprs\"\n[pool\n"), StartsWith("sgprsd.toml:2: "));
   EXPECT_THAT(Error(std::string_view("\xff\xfe\0x", 4)), StartsWith("sgprsd.toml:"));
-  EXPECT_THAT(Error("\n[\n"), StartsWith("sgprsd.toml:2: "));  // an assertion of toml++ is wrong here
+  EXPECT_THAT(Error("\n[\n"),
+              StartsWith("sgprsd.toml:2: "));  // an assertion of toml++ is wrong here
   EXPECT_THAT(Error("a = 1\na = 2"), StartsWith("sgprsd.toml:2: "));
   EXPECT_THAT(Error(std::string(100'000, '[')), StartsWith("sgprsd.toml:1: "));
 }

@@ -106,7 +106,7 @@ TEST(StealingInVirtualTime, NobodyWaitsWhileAPartitionIsIdle) {
   for (const policy::PolicyRow& row : policy::PolicyTable()) {
     if (row.make()->traits().stealing != policy::Stealing::kEverything) continue;
     ToyExecutor executor(PaperPool(std::string(row.name)));
-    for (int i = 0; i < 9; ++i) executor.Add(Periodic("t", kPeriod + i * kMs, 6 * kMs));
+    for (int i = 0; i < 14; ++i) executor.Add(Periodic("t", kPeriod, 4 * kMs));
     for (uint64_t at_ns = 300 * kMs; at_ns < 600 * kMs; at_ns += 100'000) {
       executor.RunUntil(at_ns);
       uint32_t idle = 0;

@@ -2,6 +2,8 @@
 #include "tools/simgpu/device/server.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/un.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -225,6 +227,28 @@ TEST_F(ServerTest, TheSocketHasOneOwner) {
   const auto mode =
       std::filesystem::status(std::filesystem::path(path_).parent_path()).permissions();
   EXPECT_EQ(static_cast<int>(mode), 0700);
+}
+
+TEST_F(ServerTest, RunningOutOfDescriptorsIsNoEnd) {
+  auto good = Client();
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  std::vector<UniqueFd> sockets;
+  for (int i = 0; i < 20; ++i) sockets.emplace_back(socket(AF_UNIX, SOCK_SEQPACKET, 0));
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(sockets.back().get()) + 3;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  for (const UniqueFd& fd : sockets) {
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  }
+  pollfd last{sockets.back().get(), POLLRDHUP, 0};
+  EXPECT_EQ(poll(&last, 1, 10'000), 1) << "hung up on, not left waiting";
+  EXPECT_TRUE(Works(good.get()));
+  sockets.clear();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST_F(ServerTest, ManyClientsAtOnce) {

@@ -26,8 +26,9 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // To be sent to the client; stays ours.
+  // To be sent to the client, then closed: the mapping is enough for us.
   int fd() const { return fd_.get(); }
+  void CloseFd() { fd_.reset(); }
 
   // Commands published and not yet taken. Error: the client's cursor is impossible.
   Result<uint64_t> Pending() const;

@@ -54,6 +54,14 @@ void BePrompt() {
   }
 }
 
+// A client is a descriptor.
+void AllowManyClients() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int Serve(const Arguments& arguments) {
   const auto* device = sgprs::model::FindDevice(arguments.device);
   if (device == nullptr) {
@@ -73,6 +81,7 @@ int Serve(const Arguments& arguments) {
   fmt::print("simgpu: {} ({} SMs), MPS {}, on {}\n", device->display_name, device->sm_count,
              arguments.mps, arguments.socket_path);
   std::fflush(stdout);
+  AllowManyClients();
   BePrompt();
   const Status status = (*server)->Run();
   return status.ok() ? 0 : Fail(status);

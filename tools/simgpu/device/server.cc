@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/simgpu/device/server.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -114,6 +115,7 @@ Status Server::Open() {
   epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
   if (!signals_.valid() || !stop_event_.valid() || !epoll_.valid()) return SystemError("epoll");
 
+  spare_fd_.reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
   Result<UniqueFd> listener = ListenOn(options_.socket_path);
   if (!listener.ok()) return listener.status();
   listener_ = std::move(listener).value();
@@ -292,7 +294,14 @@ void Server::HandleSockets() {
 void Server::AcceptAll() {
   for (;;) {
     UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.valid()) return;
+    if (!socket.valid()) {
+      if (errno != EMFILE && errno != ENFILE) return;
+      // Out of descriptors: hang up on the next in line, or it would wake us for ever.
+      spare_fd_.reset();
+      UniqueFd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
+      spare_fd_.reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+      return;
+    }
     ucred who{};
     socklen_t size = sizeof(who);
     getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &who, &size);
@@ -341,6 +350,7 @@ void Server::Welcomed(Peer* peer) {
   const Welcome welcome = WelcomeOf(*options_.device, options_.mps, id);
   const int fds[] = {(*channel)->fd(), bell_fd_.get()};
   if (!SendPacket(fd, &welcome, sizeof(welcome), fds).ok()) return DropPeer(fd);
+  (*channel)->CloseFd();
   ++next_client_;
   peer->client_id = id;
   engine_.AddClient(id, peer->pid);

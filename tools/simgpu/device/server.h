@@ -96,6 +96,7 @@ class Server : private EngineListener {
   UniqueFd signals_;
   UniqueFd stop_event_;
   UniqueFd bell_fd_;
+  UniqueFd spare_fd_;
   Doorbell* bell_ = nullptr;
   Engine engine_;
   uint64_t next_client_ = 1;
