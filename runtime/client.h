@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One registered process: its lane, its task in the scheduler, what it has recorded, been granted and
-// completed, and its row in the state segment.
+// One registered process: its lane, its task in the scheduler, what it has recorded, been granted
+// and completed, and its row in the state segment.
 //
 // Thread: the loop's. Nothing blocks.
 #ifndef SGPRS_RUNTIME_CLIENT_H_
@@ -32,13 +32,14 @@ class Client {
                                               const SgprsHello& hello, uint32_t row,
                                               uint64_t now_ns);
 
-  // The client has built its partitions: from now on it is `task` of `scheduler`, which outlives it.
+  // The client has built its partitions: from now on it is `task` of `scheduler`, which outlives
+  // it.
   void Start(sched::Scheduler* scheduler, sched::TaskId task, SgprsBackend backend,
              bool force_switch);
   bool started() const { return scheduler_ != nullptr; }
 
-  // Reads the lane and tells the scheduler. Error kInvalid: the client broke the lane's rules and is
-  // to be cut.
+  // Reads the lane and tells the scheduler. Error kInvalid: the client broke the lane's rules and
+  // is to be cut.
   Status Process(uint64_t now_ns);
   // At least every 250 ms: heartbeat, and what no bell told.
   Status Tick(uint64_t now_ns);

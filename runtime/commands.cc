@@ -46,8 +46,8 @@ Reply Policies(const Daemon& daemon) {
     if (!rows.empty()) rows += ',';
     rows += fmt::format(R"({{"name":{},"help":{}}})", JsonString(row.name), JsonString(row.help));
   }
-  return {0, fmt::format(R"({{"policy":{},"policies":[{}]}})", JsonString(daemon.policy_name()),
-                         rows)};
+  return {
+      0, fmt::format(R"({{"policy":{},"policies":[{}]}})", JsonString(daemon.policy_name()), rows)};
 }
 
 Reply RunPolicy(Daemon* daemon, std::string_view rest) {

@@ -29,10 +29,10 @@ Result<std::unique_ptr<Daemon>> Daemon::Make(loop::Loop* loop, DaemonOptions opt
   daemon->WriteHeader(daemon->header_.started_ns);
 
   const bool shared = !given.allowed_uids.empty();
-  Result<std::unique_ptr<ingress::Listener>> listener = ingress::Listener::Open(
-      {.path = given.socket_path,
-       .directory_mode = static_cast<mode_t>(shared ? 0755 : 0700),
-       .socket_mode = static_cast<mode_t>(shared ? 0666 : 0600)});
+  Result<std::unique_ptr<ingress::Listener>> listener =
+      ingress::Listener::Open({.path = given.socket_path,
+                               .directory_mode = static_cast<mode_t>(shared ? 0755 : 0700),
+                               .socket_mode = static_cast<mode_t>(shared ? 0666 : 0600)});
   if (!listener.ok()) return listener.status();
   daemon->listener_ = std::move(*listener);
   if (!given.config.trace_file.empty()) {
@@ -183,8 +183,8 @@ std::string Daemon::policy_name() const {
 
 Status Daemon::SetPolicy(std::string_view name) {
   if (policy::MakePolicy(name) == nullptr) {
-    return Status(ErrorCode::kInvalid, "no policy '" + observe::OneLine(name) +
-                                           "': use one of " + std::string(policy::PolicyNames()));
+    return Status(ErrorCode::kInvalid, "no policy '" + observe::OneLine(name) + "': use one of " +
+                                           std::string(policy::PolicyNames()));
   }
   if (pool_ != nullptr) {
     if (Status set = pool_->scheduler()->SetPolicy(name, NowNs()); !set.ok()) return set;

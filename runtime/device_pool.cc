@@ -126,8 +126,8 @@ SgprsPartitionRow DevicePool::Row(uint32_t partition, uint64_t now_ns) const {
 std::string DevicePool::Describe() const {
   std::vector<uint32_t> sizes;
   for (const pool::PartitionSpan& span : spans_) sizes.push_back(span.sm_count);
-  return fmt::format("{} partitions of {} SMs on {} ({} SMs)", sizes.size(),
-                     fmt::join(sizes, ", "), device_name_, sm_count_);
+  return fmt::format("{} partitions of {} SMs on {} ({} SMs)", sizes.size(), fmt::join(sizes, ", "),
+                     device_name_, sm_count_);
 }
 
 }  // namespace sgprs::runtime

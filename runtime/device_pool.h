@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device that the first client told of, the pool of partitions laid out on it, and the scheduler
-// over them. One device a daemon; it may change when no client is left.
+// The device that the first client told of, the pool of partitions laid out on it, and the
+// scheduler over them. One device a daemon; it may change when no client is left.
 //
 // Thread: the loop's.
 #ifndef SGPRS_RUNTIME_DEVICE_POOL_H_

@@ -89,8 +89,7 @@ int Run(const Options& options) {
 
 int main(int argc, char** argv) {
   sgprs::runtime::Options options;
-  const sgprs::runtime::ParseResult parsed =
-      sgprs::runtime::ParseOptions(argc, argv, &options);
+  const sgprs::runtime::ParseResult parsed = sgprs::runtime::ParseOptions(argc, argv, &options);
   if (!parsed.run) return parsed.exit_code;
   if (!options.check) return sgprs::runtime::Run(options);
   const sgprs::Result<std::string> text = sgprs::runtime::CheckText(options);

@@ -45,9 +45,7 @@ Status SetKey(std::string_view section, std::string_view name, const std::string
 }
 
 // As a TOML string; nothing in it is special.
-std::string Quoted(const std::string& text) {
-  return observe::JsonString(observe::OneLine(text));
-}
+std::string Quoted(const std::string& text) { return observe::JsonString(observe::OneLine(text)); }
 
 // A number or a list as it stands, anything else as a string.
 std::string NumberOrText(const std::string& text) {
@@ -87,8 +85,7 @@ void Declare(CLI::App* app, Overrides* overrides, Options* options) {
   app->add_option("--config", overrides->config_path, "configuration file (TOML)");
   app->add_flag("--simulate", options->simulate,
                 "start the simulated device if none is alive, stop it at the end");
-  app->add_option("--device", options->device,
-                  "which device to simulate (simgpu --list-devices)");
+  app->add_option("--device", options->device, "which device to simulate (simgpu --list-devices)");
   app->add_option("--policy", overrides->policy,
                   "policy to begin with: " + std::string(policy::PolicyNames()));
   app->add_option("--partitions", overrides->partitions,
@@ -128,7 +125,7 @@ Status Merge(const Overrides& overrides, Options* options) {
     options->config.force_switch = std::string_view(force) == "1";
   }
   if (Status applied = Apply(merged, &options->config); !applied.ok()) return applied;
-  options->socket_path = !overrides.socket.empty()             ? overrides.socket
+  options->socket_path = !overrides.socket.empty()              ? overrides.socket
                          : !options->config.socket_path.empty() ? options->config.socket_path
                                                                 : env::ControlSocketPath();
   if (!options->device.empty() && model::FindDevice(options->device) == nullptr) {
@@ -182,10 +179,10 @@ Result<std::string> CheckText(const Options& options) {
   Result<std::vector<pool::PartitionSpan>> spans = pool::LayOutPool(
       options.config.pool, {device->sm_count, device->sm_minimum, device->sm_alignment}, full_size);
   if (!spans.ok()) return spans.status();
-  text += fmt::format("# pool on {} ({} SMs), {} stages at once in each partition:\n",
-                      device->display_name, device->sm_count,
-                      pool::PartitionCapacity(options.config.pool,
-                                              static_cast<uint32_t>(spans->size())));
+  text += fmt::format(
+      "# pool on {} ({} SMs), {} stages at once in each partition:\n", device->display_name,
+      device->sm_count,
+      pool::PartitionCapacity(options.config.pool, static_cast<uint32_t>(spans->size())));
   for (size_t i = 0; i < spans->size(); ++i) {
     const pool::PartitionSpan& span = (*spans)[i];
     text += fmt::format("#   partition {}: {} SMs, {} to {}\n", i, span.sm_count, span.first_sm,

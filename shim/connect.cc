@@ -37,14 +37,6 @@ void FillHeader(SgprsMessageHeader* header, uint16_t type, uint32_t bytes) {
   header->bytes = bytes;
 }
 
-uint32_t ClassFromEnv(uint64_t period_ns) {
-  const char* text = env::Get(env::kClass);
-  if (text == nullptr) return period_ns != 0 ? SGPRS_CLASS_LOW : SGPRS_CLASS_BEST_EFFORT;
-  if (strcmp(text, "high") == 0) return SGPRS_CLASS_HIGH;
-  if (strcmp(text, "low") == 0) return SGPRS_CLASS_LOW;
-  return SGPRS_CLASS_BEST_EFFORT;
-}
-
 void FillJobRule(SgprsHello* hello) {
   const char* text = env::Get(env::kJob);
   hello->job_rule = SGPRS_JOB_AUTO;
@@ -64,7 +56,7 @@ void FillHello(const DeviceFacts& facts, uint32_t backends, SgprsHello* hello) {
   CopyName(hello->name, sizeof(hello->name), name != nullptr ? name : hello->program);
   hello->period_ns = EnvNumber(env::kPeriodNs);
   hello->deadline_ns = EnvNumber(env::kDeadlineNs);
-  hello->task_class = ClassFromEnv(hello->period_ns);
+  hello->task_class = ClassFromEnv();
   FillJobRule(hello);
   memcpy(hello->device_uuid, facts.uuid, sizeof(hello->device_uuid));
   CopyName(hello->device_name, sizeof(hello->device_name), facts.name);
@@ -183,6 +175,16 @@ bool MapLane(int lane_fd, uint64_t bytes, Registration* registration) {
 }
 
 }  // namespace
+
+SgprsTaskClass ClassFromEnv() {
+  const char* text = env::Get(env::kClass);
+  if (text == nullptr) {
+    return EnvNumber(env::kPeriodNs) != 0 ? SGPRS_CLASS_LOW : SGPRS_CLASS_BEST_EFFORT;
+  }
+  if (strcmp(text, "high") == 0) return SGPRS_CLASS_HIGH;
+  if (strcmp(text, "low") == 0) return SGPRS_CLASS_LOW;
+  return SGPRS_CLASS_BEST_EFFORT;
+}
 
 bool Register(const DeviceFacts& facts, uint32_t backends, Registration* registration, char* reason,
               uint32_t reason_bytes) {

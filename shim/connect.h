@@ -19,6 +19,9 @@ struct Registration {
   SgprsWelcome welcome = {};
 };
 
+// The class that the environment asks for.
+SgprsTaskClass ClassFromEnv();
+
 // HELLO, WELCOME, map, check. Blocks 3 s at most. False: `reason` holds one line.
 bool Register(const DeviceFacts& facts, uint32_t backends, Registration* registration, char* reason,
               uint32_t reason_bytes);

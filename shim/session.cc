@@ -165,6 +165,7 @@ bool Attach(Session* s, CUcontext context, char* reason, uint32_t reason_bytes) 
   if (!Register(s->facts, backends, &registration, reason, reason_bytes)) return false;
   memcpy(s->plan, registration.welcome.partitions, sizeof(s->plan));
   s->partition_count = registration.welcome.partition_count;
+  s->best_effort = ClassFromEnv() == SGPRS_CLASS_BEST_EFFORT;
   s->lane = registration.lane;
   s->lane_bytes = registration.lane_bytes;
   s->lane_generation = 1;

@@ -54,6 +54,7 @@ struct Session {
   // Set while attaching.
   DeviceFacts facts;
   Backend* backend = nullptr;
+  bool best_effort = false;  // class of the task: its work gives way on the device too
   SgprsPartitionPlan plan[SGPRS_MAX_PARTITIONS] = {};
   uint32_t partition_count = 0;
   uint32_t sm_counts[SGPRS_MAX_PARTITIONS] = {};

@@ -50,8 +50,8 @@ class GrantBook {
   // cursors say and was not reported yet.
   Progress ReportFromCursors(uint64_t now_ns, std::vector<sched::StageReport>* reports);
 
-  // Moves the lane's `granted` cursor by what was last observed. `job_end`: lane index where the job
-  // of the latest grant ends, UINT64_MAX if it is not known.
+  // Moves the lane's `granted` cursor by what was last observed. `job_end`: lane index where the
+  // job of the latest grant ends, UINT64_MAX if it is not known.
   void MoveGranted(uint64_t job_end);
   uint64_t granted_job() const { return granted_job_; }  // of the latest published grant
 

@@ -5,7 +5,8 @@
 // Life of a connection:  connected -> [STATE | COMMAND]* (a tool)
 //                        connected -> HELLO -> READY+ -> GOODBYE or hang-up (a client)
 // A peer that says nothing for kSilenceNs, of a uid that is not allowed, or out of order is refused
-// with one line and cut. A client's death is noticed by hang-up or by its pidfd, whichever is first.
+// with one line and cut. A client's death is noticed by hang-up or by its pidfd, whichever is
+// first.
 //
 // Thread: the loop's. Nothing blocks: a peer that does not read its answers is cut.
 #ifndef SGPRS_RUNTIME_INGRESS_CONTROL_SERVER_H_
@@ -54,8 +55,8 @@ class ControlHandler {
   virtual Reply OnCommand(const Peer& peer, const std::string& line) = 0;
   // The client of an admitted connection is over. `orderly`: it said GOODBYE or closed.
   virtual void OnGone(ConnectionId id, bool orderly) = 0;
-  // Counted and logged by the handler. `cut`: the peer was admitted and broke the rules, else it was
-  // turned away.
+  // Counted and logged by the handler. `cut`: the peer was admitted and broke the rules, else it
+  // was turned away.
   virtual void OnRefused(const Peer& peer, const Refusal& refusal, bool cut) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what a client records: slots of its lane in program order become jobs with a first index, an
-// end and the identities of their launches.
+// Reads what a client records: slots of its lane in program order become jobs with a first index,
+// an end and the identities of their launches.
 //
 // Trust: slots are copied once, then checked; job ordinals must rise. Thread: the loop's. Memory is
 // bounded: identities of a job are kept up to kMostIdentities, the list of jobs by the lane's ring.
@@ -24,11 +24,11 @@ class JobTracker {
 
   struct Job {
     uint64_t id = 0;
-    uint64_t first = 0;              // lane index of its first launch
-    uint64_t end = kUnknownEnd;      // lane index after its last one; known when the next job begins
-    bool lost = false;               // some slots were overwritten unread, or there were too many
-    uint64_t last_complete_ns = 0;   // of the latest completion within it
-    uint64_t completed_upto = 0;     // lane index
+    uint64_t first = 0;             // lane index of its first launch
+    uint64_t end = kUnknownEnd;     // lane index after its last one; known when the next job begins
+    bool lost = false;              // some slots were overwritten unread, or there were too many
+    uint64_t last_complete_ns = 0;  // of the latest completion within it
+    uint64_t completed_upto = 0;    // lane index
     std::vector<uint64_t> identities;  // kernel, kind and stream of each launch, hashed
   };
   struct Release {
@@ -65,8 +65,8 @@ class JobTracker {
   uint64_t scanned_ = 0;  // next slot to read
   uint64_t last_job_ = 0;
   uint64_t last_release_ns_ = 0;
-  std::deque<Job> jobs_;                // open ones, in order
-  std::vector<uint64_t> kernel_hash_;   // by kernel id - 1; 0 = not looked up yet
+  std::deque<Job> jobs_;               // open ones, in order
+  std::vector<uint64_t> kernel_hash_;  // by kernel id - 1; 0 = not looked up yet
 };
 
 }  // namespace sgprs::ingress

@@ -54,8 +54,8 @@ Result<UniqueFd> Lock(const std::string& socket_path) {
   if (!lock.valid()) return SystemError(path);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) return SystemError(path);
-  return Status(ErrorCode::kUnavailable,
-                "another sgprsd serves '" + socket_path + "': stop it, or give --socket another path");
+  return Status(ErrorCode::kUnavailable, "another sgprsd serves '" + socket_path +
+                                             "': stop it, or give --socket another path");
 }
 
 // Whatever is left of a predecessor; never anything but a socket.
@@ -89,9 +89,9 @@ Result<UniqueFd> BindAndListen(const std::string& path, mode_t mode) {
 
 Result<std::unique_ptr<Listener>> Listener::Open(const ListenerOptions& options) {
   if (options.path.empty() || options.path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return Status(ErrorCode::kInvalid,
-                  "the socket's path '" + options.path + "' must have 1 to " +
-                      std::to_string(sizeof(sockaddr_un::sun_path) - 1) + " characters");
+    return Status(ErrorCode::kInvalid, "the socket's path '" + options.path + "' must have 1 to " +
+                                           std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
+                                           " characters");
   }
   if (Status made = MakeDirectory(options.path, options.directory_mode); !made.ok()) {
     return made.WithContext("control socket");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The listening end of the control socket. One sgprsd a path: a lock file beside the socket says who
-// has it, so that a socket left behind by a killed sgprsd is replaced and a living one is not.
+// The listening end of the control socket. One sgprsd a path: a lock file beside the socket says
+// who has it, so that a socket left behind by a killed sgprsd is replaced and a living one is not.
 #ifndef SGPRS_RUNTIME_INGRESS_LISTENER_H_
 #define SGPRS_RUNTIME_INGRESS_LISTENER_H_
 
@@ -22,8 +22,8 @@ struct ListenerOptions {
 
 class Listener {
  public:
-  // Makes the directory (its last component only), locks, binds, listens. Errors: kInvalid (path too
-  // long, not a socket, no right), kUnavailable (another sgprsd serves it), kInternal.
+  // Makes the directory (its last component only), locks, binds, listens. Errors: kInvalid (path
+  // too long, not a socket, no right), kUnavailable (another sgprsd serves it), kInternal.
   static Result<std::unique_ptr<Listener>> Open(const ListenerOptions& options);
   // Removes the socket, keeps the lock file (removing it would race with a successor).
   ~Listener();

@@ -30,7 +30,7 @@ Result<UniqueFd> PidfdOf(int socket_fd, const Peer& peer) {
   if (getsockopt(socket_fd, SOL_SOCKET, kSoPeerPidfd, &fd, &bytes) == 0) return UniqueFd(fd);
   fd = static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0));
   if (fd >= 0) return UniqueFd(fd);
-  const ErrorCode code = errno == ESRCH                      ? ErrorCode::kNotFound
+  const ErrorCode code = errno == ESRCH                       ? ErrorCode::kNotFound
                          : errno == EMFILE || errno == ENFILE ? ErrorCode::kExhausted
                                                               : ErrorCode::kUnavailable;
   return Status(code, "pidfd of process " + std::to_string(peer.pid) + ": " + std::strerror(errno));

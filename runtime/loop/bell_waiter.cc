@@ -63,8 +63,8 @@ class BellWaiter::Group {
 
   // Under the lock: makes the helper look at the list again.
   void Nudge() {
-    // Release pairs with nothing but the lock: the kernel compares the value, the list is read under
-    // the lock; the order only keeps the store before the wake.
+    // Release pairs with nothing but the lock: the kernel compares the value, the list is read
+    // under the lock; the order only keeps the store before the wake.
     control_.fetch_add(1, std::memory_order_release);
     syscall(SYS_futex, &control_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
@@ -78,8 +78,8 @@ class BellWaiter::Group {
         CollectFired();
         List(&words);
       }
-      // EAGAIN (a word differs), EFAULT (a lane was unmapped: it is off the list by then) and a wake
-      // all mean: look again.
+      // EAGAIN (a word differs), EFAULT (a lane was unmapped: it is off the list by then) and a
+      // wake all mean: look again.
       FutexWaitv(words.data(), static_cast<unsigned>(words.size()));
     }
   }

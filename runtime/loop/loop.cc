@@ -165,8 +165,8 @@ void Loop::FireBell(WatchId id) {
   (*handler)();
 }
 
-// Announce, look once more, then wait for the sequence read before the look: a ring in between makes
-// the wait return at once.
+// Announce, look once more, then wait for the sequence read before the look: a ring in between
+// makes the wait return at once.
 void Loop::ArmBells() {
   for (size_t i = 0; i < bells_to_arm_.size(); ++i) {
     const WatchId id = bells_to_arm_[i];

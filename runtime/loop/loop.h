@@ -6,7 +6,8 @@
 // must not block. A handler may add and remove any watch or timer, itself too.
 //
 // A turn: what came in is handed to the handlers, due timers run, doorbells that had rung are armed
-// again, then the turn-end handler runs (that is where the runtime decides and publishes), then sleep.
+// again, then the turn-end handler runs (that is where the runtime decides and publishes), then
+// sleep.
 #ifndef SGPRS_RUNTIME_LOOP_LOOP_H_
 #define SGPRS_RUNTIME_LOOP_LOOP_H_
 
@@ -46,14 +47,16 @@ class Loop {
   WatchId WatchReadable(int fd, Handler handler);
   // Hands over each new connection (close-on-exec, non-blocking).
   WatchId WatchConnections(int listening_fd, AcceptHandler handler);
-  // Calls `handler` after `bell` was rung, and once more after the bell says "asleep" again, so that
-  // work published in between is not overlooked (lane/doorbell.h). Called once at the start, too.
-  // The memory must stay mapped until Remove().
+  // Calls `handler` after `bell` was rung, and once more after the bell says "asleep" again, so
+  // that work published in between is not overlooked (lane/doorbell.h). Called once at the start,
+  // too. The memory must stay mapped until Remove().
   WatchId WatchBell(SgprsDoorbell* bell, Handler handler);
   // After it the handler is not called any more, and descriptor and memory may go.
   void Remove(WatchId id);
 
-  TimerId At(uint64_t due_ns, Handler handler) { return timers_.Add(due_ns, 0, std::move(handler)); }
+  TimerId At(uint64_t due_ns, Handler handler) {
+    return timers_.Add(due_ns, 0, std::move(handler));
+  }
   TimerId Every(uint64_t interval_ns, Handler handler);
   void RemoveTimer(TimerId id) { timers_.Remove(id); }
 

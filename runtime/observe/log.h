@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sgprsd's log: spdlog to stderr, one line a record. Use spdlog::info() and friends after SetUpLog();
-// text that came from a client goes through OneLine() (text.h) first.
+// sgprsd's log: spdlog to stderr, one line a record. Use spdlog::info() and friends after
+// SetUpLog(); text that came from a client goes through OneLine() (text.h) first.
 #ifndef SGPRS_RUNTIME_OBSERVE_LOG_H_
 #define SGPRS_RUNTIME_OBSERVE_LOG_H_
 

@@ -71,10 +71,9 @@ TraceFile::Track ScheduleTrace::PartitionTrack(uint32_t partition, uint64_t begi
 void ScheduleTrace::AddStage(const StageTrace& stage) {
   Ends& ends = ends_of_task_[stage.task];
   const uint64_t end_ns = std::max(stage.complete_ns, stage.granted_ns);
-  const uint64_t begin_ns =
-      stage.first_issue_ns == 0
-          ? stage.granted_ns
-          : std::clamp(stage.first_issue_ns, stage.granted_ns, end_ns);
+  const uint64_t begin_ns = stage.first_issue_ns == 0
+                                ? stage.granted_ns
+                                : std::clamp(stage.first_issue_ns, stage.granted_ns, end_ns);
   const std::string args = StageArgs(stage);
   const std::string name = fmt::format("stage {}", stage.stage + 1);
   const uint64_t own_begin_ns = std::max({begin_ns, ends.stage_ns, ends.job_ns});
@@ -83,24 +82,25 @@ void ScheduleTrace::AddStage(const StageTrace& stage) {
     ends.stage_ns = end_ns;
   }
   file_->Slice(PartitionTrack(stage.partition, begin_ns, end_ns),
-               fmt::format("task {} stage {}", stage.task, stage.stage + 1), begin_ns, end_ns, args);
+               fmt::format("task {} stage {}", stage.task, stage.stage + 1), begin_ns, end_ns,
+               args);
 }
 
 void ScheduleTrace::AddJob(const JobTrace& job) {
   Ends& ends = ends_of_task_[job.task];
   const TraceFile::Track track = {kTasks, job.task};
-  std::string args =
-      fmt::format(R"("job":{},"release_ns":{},"response_ns":{},"on_time":{},"off_signature":{})",
-                  job.job, job.release_ns, job.complete_ns - std::min(job.complete_ns, job.release_ns),
-                  job.on_time, job.off_signature);
+  std::string args = fmt::format(
+      R"("job":{},"release_ns":{},"response_ns":{},"on_time":{},"off_signature":{})", job.job,
+      job.release_ns, job.complete_ns - std::min(job.complete_ns, job.release_ns), job.on_time,
+      job.off_signature);
   if (job.deadline_ns != UINT64_MAX) args += fmt::format(R"(,"deadline_ns":{})", job.deadline_ns);
   // A late job reaches into its successor, whose slice then begins where this one ends; the true
   // release is in `args` and on the track as a mark.
   const uint64_t begin_ns = std::max(job.release_ns, ends.job_ns);
   const uint64_t end_ns = std::max({job.complete_ns, ends.stage_ns, begin_ns});
   file_->Instant(track, fmt::format("release {}", job.job), job.release_ns, "");
-  file_->Slice(track, fmt::format("job {} {}", job.job, job.on_time ? "on time" : "missed"), begin_ns,
-               end_ns, args);
+  file_->Slice(track, fmt::format("job {} {}", job.job, job.on_time ? "on time" : "missed"),
+               begin_ns, end_ns, args);
   ends.job_ns = end_ns;
 }
 

@@ -39,8 +39,8 @@ Status SystemError(const char* what) {
                 std::string("state segment: ") + what + ": " + std::strerror(errno));
 }
 
-// Word by word, so that a reader in another process races with atomics only. Relaxed: the seqcount's
-// fences order them.
+// Word by word, so that a reader in another process races with atomics only. Relaxed: the
+// seqcount's fences order them.
 void CopyWords(void* to, const void* from, size_t bytes) {
   auto* words = static_cast<uint32_t*>(to);
   const auto* source = static_cast<const uint32_t*>(from);
@@ -101,7 +101,8 @@ Result<std::unique_ptr<StateSegment>> StateSegment::Create() {
     return Status(ErrorCode::kExhausted, std::string("mapping the state segment: ") + error.what());
   }
   // After the one writable mapping: nobody else gets one, whatever descriptor he opens.
-  if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) {
+  if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) !=
+      0) {
     return SystemError("F_ADD_SEALS");
   }
   const std::string path = "/proc/self/fd/" + std::to_string(fd);

@@ -64,8 +64,9 @@ void TraceFile::Append(std::string_view event) {
 void TraceFile::NameProcess(uint32_t process, std::string_view name) {
   Append(fmt::format(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", process,
                      JsonString(name)));
-  Append(fmt::format(R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
-                     process));
+  Append(fmt::format(
+      R"({{"ph":"M","name":"process_sort_index","pid":{0},"args":{{"sort_index":{0}}}}})",
+      process));
 }
 
 void TraceFile::NameThread(Track track, std::string_view name) {
@@ -79,15 +80,14 @@ void TraceFile::NameThread(Track track, std::string_view name) {
 void TraceFile::Slice(Track track, std::string_view name, uint64_t begin_ns, uint64_t end_ns,
                       std::string_view args) {
   if (end_ns < begin_ns) end_ns = begin_ns;
-  Append(fmt::format(
-      R"({{"ph":"X","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})",
-      JsonString(name), track.process, track.thread, Us(begin_ns), Us(end_ns - begin_ns), args));
+  Append(fmt::format(R"({{"ph":"X","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{{}}}}})",
+                     JsonString(name), track.process, track.thread, Us(begin_ns),
+                     Us(end_ns - begin_ns), args));
 }
 
 void TraceFile::Instant(Track track, std::string_view name, uint64_t at_ns, std::string_view args) {
-  Append(fmt::format(
-      R"({{"ph":"i","s":"t","name":{},"pid":{},"tid":{},"ts":{},"args":{{{}}}}})",
-      JsonString(name), track.process, track.thread, Us(at_ns), args));
+  Append(fmt::format(R"({{"ph":"i","s":"t","name":{},"pid":{},"tid":{},"ts":{},"args":{{{}}}}})",
+                     JsonString(name), track.process, track.thread, Us(at_ns), args));
 }
 
 Status TraceFile::Flush() {

@@ -37,7 +37,8 @@ class TraceFile {
              std::string_view args);
   void Instant(Track track, std::string_view name, uint64_t at_ns, std::string_view args);
 
-  // Error kExhausted or kInternal: the file could not be written (disk full); later events are dropped.
+  // Error kExhausted or kInternal: the file could not be written (disk full); later events are
+  // dropped.
   Status Flush();
   const std::string& path() const { return path_; }
   uint64_t events() const { return events_; }

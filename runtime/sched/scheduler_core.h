@@ -50,6 +50,7 @@ class SchedulerCore final : public Scheduler {
   void BoundStage(const Task& task, Job& job) const;
   uint64_t EndOfStage(const Task& task, const Job& job, uint32_t index, uint64_t from) const;
   uint64_t OpenRange(const Task& task) const;
+  void ExtendRange(Task& task, Job& job);
   void CompleteStage(Task& task, Job& job, uint64_t complete_ns, uint64_t gpu_ns);
   void ReportJob(Task& task, Job& job, uint64_t complete_ns);
   void MarkOffSignature(Task& task, Job& job);

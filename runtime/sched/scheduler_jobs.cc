@@ -168,11 +168,13 @@ void SchedulerCore::StageProgress(TaskId id, const StageReport& report, uint64_t
                             : std::clamp(report.complete_ns, job.first_launch_ns, now_ns);
   job.last_complete_ns = std::max(job.last_complete_ns, checked.complete_ns);
   if (job.length != 0 && job.done > job.length) MarkOffSignature(*task, job);
-  if (report.whole && job.stage.upto != kOpen) {
+  // An extended range is whole only at its new end.
+  if (report.whole && job.stage.upto != kOpen && report.done >= job.stage.upto) {
     job.done = job.stage.upto;
     WholeStage(*task, job, checked, now_ns);
   } else {
     PartialStage(*task, job, progress, checked, now_ns);
+    ExtendRange(*task, job);
   }
   Advance(*task, now_ns);
 }
@@ -218,6 +220,28 @@ void SchedulerCore::PartialStage(Task& task, Job& job, bool progress, const Stag
   } else {
     ArmStallTimer(task, stage, now_ns);
   }
+}
+
+// A range of an open job that nears its end grows by another while nobody wants its partition: the
+// device does not run dry at the range's end for want of a grant.
+void SchedulerCore::ExtendRange(Task& task, Job& job) {
+  Stage& stage = job.stage;
+  const bool open_range = stage.index >= job.ends.size() && stage.upto != kOpen;
+  // A periodic task learns; only who never does lives in ranges.
+  if (!open_range || task.config.period_ns != 0 || !traits_.staged) return;
+  if (stage.state != StageState::kRunning || stage.idle) return;
+  // Not before a range was timed: the first ones only feel their way. Two ranges ahead at most.
+  if (task.open_launch_ns == 0 || stage.upto - job.done > OpenRange(task)) return;
+  const PartitionState& partition = partitions_[stage.partition];
+  if (partition.queued() != 0 || !partition.sound()) return;
+  if (task.best_effort() && partition.running() > 1) return;
+  Grant more = MakeGrant(task, job);
+  more.from = stage.upto;
+  stage.upto = Add(stage.upto, OpenRange(task));
+  more.upto = stage.upto;
+  more.switched = false;
+  job.granted_upto = stage.upto;
+  tail_grants_.push_back(more);
 }
 
 // Counts and measures the stage in flight.

@@ -281,7 +281,9 @@ void Issuer::AfterIssue(const Entry& entry, uint64_t index) {
   // seq_cst with WaitIssued(): either it sees this index or we see `wake_at`.
   s_->issued.store(issued, std::memory_order_seq_cst);
   const bool whole = !self_ && issued - s_->lane_base == grant_.upto;
-  if (whole || AtExpectedEnd(issued) || touched_count_ == kMarkerStreams) Mark(whole);
+  if (whole || AtExpectedEnd(issued) || HalfOfRange(issued) || touched_count_ == kMarkerStreams) {
+    Mark(whole);
+  }
   WakeWaiters(issued);
 }
 
@@ -308,6 +310,15 @@ bool Issuer::AtExpectedEnd(uint64_t issued) const {
   const uint64_t length =
       std::atomic_ref<uint64_t>(s_->lane->settings.job_launches).load(std::memory_order_relaxed);
   return length != 0 && issued - job_first_ == length;
+}
+
+// Half of a bounded range of a job of unknown length: the runtime may grant more before the end.
+bool Issuer::HalfOfRange(uint64_t issued) const {
+  if (self_ || grant_.upto == SGPRS_GRANT_OPEN || (grant_.flags & SGPRS_GRANT_LEARNING) == 0) {
+    return false;
+  }
+  const uint64_t range = grant_.upto - grant_.from;
+  return range >= 8 && issued - s_->lane_base == grant_.from + range / 2;
 }
 
 void Issuer::Mark(bool whole) {

@@ -43,6 +43,7 @@ class Issuer {
   void Touch(VirtualStream* stream);
   void Mark(bool whole);
   bool AtExpectedEnd(uint64_t index) const;
+  bool HalfOfRange(uint64_t issued) const;
 
   void SleepForRecords();
   void SleepForGrant();

@@ -134,10 +134,19 @@ bool OfOurContext(Session* s, CUstream stream) {
 
 // Makes all stand-ins of `v` at once: a later switch creates nothing.
 void MakeStandIns(Session* s, VirtualStream* v) {
+  const int least = s->facts.priority_least;
   const int greatest = s->facts.priority_greatest;
+  // Best effort gives way to everyone; above it the level decides, and within the lower level what
+  // the application asked for, as far as it leaves the high level alone.
+  int ordinary = least;
+  if (!s->best_effort) {
+    ordinary = (least + greatest) / 2;
+    if (v->priority < 0 && ordinary - 1 > greatest) --ordinary;
+  }
+  const int high = s->best_effort ? least : greatest;
   for (uint32_t p = 0; p < s->partition_count; ++p) {
-    v->streams[p][0] = s->backend->MakeStream(p, v->priority);
-    v->streams[p][1] = s->backend->MakeStream(p, greatest);
+    v->streams[p][0] = s->backend->MakeStream(p, ordinary);
+    v->streams[p][1] = s->backend->MakeStream(p, high);
   }
   v->streams_generation = s->pool_generation;
 }

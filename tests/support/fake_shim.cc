@@ -243,8 +243,8 @@ Status FakeShim::ReceiveWelcome() {
     return Status(ErrorCode::kUnavailable, "no WELCOME");
   }
   std::memcpy(&welcome_, packet.data(), sizeof(welcome_));
-  void* at = mmap(nullptr, welcome_.lane_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, last_fd_.get(),
-                  0);
+  void* at =
+      mmap(nullptr, welcome_.lane_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, last_fd_.get(), 0);
   if (at == MAP_FAILED) return Status(ErrorCode::kInternal, std::strerror(errno));
   mapping_ = at;
   lane_.emplace(static_cast<SgprsLaneHeader*>(at));
@@ -315,8 +315,7 @@ Row FakeTool::CopyRow(uint64_t offset, size_t guard) const {
     if (before % 2 != 0) continue;
     auto* words = reinterpret_cast<uint32_t*>(state_ + offset);
     for (size_t i = 0; i < sizeof(Row) / sizeof(uint32_t); ++i) {
-      const uint32_t word =
-          std::atomic_ref<uint32_t>(words[i]).load(std::memory_order_relaxed);
+      const uint32_t word = std::atomic_ref<uint32_t>(words[i]).load(std::memory_order_relaxed);
       std::memcpy(reinterpret_cast<char*>(&row) + i * sizeof(word), &word, sizeof(word));
     }
     // Acquire fence pairs with the writer's release fence after the odd count.
@@ -334,8 +333,8 @@ std::vector<SgprsTaskRow> FakeTool::Tasks() {
   std::vector<SgprsTaskRow> rows;
   const std::optional<SgprsStateHeader> header = Header();
   for (uint32_t i = 0; header && i < header->task_rows; ++i) {
-    const auto row = CopyRow<SgprsTaskRow>(
-        header->tasks_offset + uint64_t{i} * header->task_row_bytes, 0);
+    const auto row =
+        CopyRow<SgprsTaskRow>(header->tasks_offset + uint64_t{i} * header->task_row_bytes, 0);
     if (row.state != SGPRS_TASK_NONE) rows.push_back(row);
   }
   return rows;

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "runtime/base/duration.h"
 #include "runtime/base/environment.h"
@@ -51,8 +53,10 @@ void Note(std::string_view command, std::string_view text) {
 }
 
 bool Print(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-         std::fflush(stdout) == 0;
+  const size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
+  if (written == text.size() && std::fflush(stdout) == 0) return true;
+  fmt::print(stderr, "sgprs: standard output: {}\n", std::strerror(errno));
+  return false;
 }
 
 }  // namespace sgprs::cli

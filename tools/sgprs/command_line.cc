@@ -20,7 +20,7 @@ constexpr const char* kDescription =
     "Say how often a program runs and by when each run must end; sgprsd decides, stage by stage,\n"
     "which partition of the GPU runs what.";
 constexpr const char* kFooter =
-    "Try it without a GPU:\n"
+    "Try it without a GPU (with the directory of sgprs in PATH):\n"
     "  sgprs demo\n"
     "  sgprsd --simulate &\n"
     "  sgprs run --simulate --fps 30 -- resnet18 --fps 30\n"

@@ -120,22 +120,22 @@ TEST(SgprsdClients, LostCompletionsAreMadeUpFor) {
   FakeShim shim;
   ASSERT_TRUE(shim.Register(daemon.socket(), MakeHello("lost")).ok());
   FakeLane* lane = shim.lane();
-  lane->RecordJob(30);
+  lane->RecordJob(12);
   const uint64_t limit_ns = NowNs() + 20 * kNsPerSecond;
   uint64_t completed = 0;
-  while (completed < 30 && NowNs() < limit_ns) {
+  while (completed < 12 && NowNs() < limit_ns) {
     const auto grant = lane->TakeGrant();
     if (!grant) {
       usleep(1000);
       continue;
     }
-    completed = std::min<uint64_t>(grant->upto, 30);
+    completed = std::min<uint64_t>(grant->upto, 12);
     lane->CompleteSilently(completed);
   }
-  EXPECT_EQ(completed, 30u);
-  lane->RecordJob(30);
-  lane->CompleteSelf(60);
-  lane->RecordJob(30);  // granted as if nothing had been
+  EXPECT_EQ(completed, 12u);
+  lane->RecordJob(12);
+  lane->CompleteSelf(24);
+  lane->RecordJob(12);  // granted as if nothing had been
   EXPECT_TRUE(lane->RunUntilComplete());
 }
 

@@ -218,7 +218,7 @@ TEST(SgprsdFaults, ClientComesBackToANewDaemon) {
   ASSERT_TRUE(shim.lane()->RunUntilComplete());
   EXPECT_EQ(daemon.Stop(SIGKILL), -SIGKILL);
   EXPECT_TRUE(shim.Receive().empty());  // hang-up tells
-  daemon.Start({});  // over the stale socket
+  daemon.Start({});                     // over the stale socket
   ASSERT_TRUE(daemon.ready()) << daemon.stderr_text();
   FakeShim again;
   ASSERT_TRUE(again.Register(daemon.socket(), MakeHello("phoenix")).ok());

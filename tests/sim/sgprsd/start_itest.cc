@@ -52,11 +52,18 @@ TEST(SgprsdStart, FileThatIsNoSocketIsLeftAlone) {
 
 TEST(SgprsdStart, NonsenseOnTheCommandLineIsExitTwo) {
   const std::vector<std::vector<std::string>> cases = {
-      {"--policy", "nope"},       {"--partitions", "99"},   {"--partitions", "x y"},
-      {"--oversubscription", "-1"}, {"--log", "loud"},        {"--device", "rtx9999"},
-      {"--config", "/nonexistent"}, {"--no-such-option"},     {"surplus"},
-      {"--trace", "/nonexistent/t"}, {"--partitions", "[1,"}, {"--check", "--device", "rtx2080ti",
-                                                                 "--partitions", "[500]"},
+      {"--policy", "nope"},
+      {"--partitions", "99"},
+      {"--partitions", "x y"},
+      {"--oversubscription", "-1"},
+      {"--log", "loud"},
+      {"--device", "rtx9999"},
+      {"--config", "/nonexistent"},
+      {"--no-such-option"},
+      {"surplus"},
+      {"--trace", "/nonexistent/t"},
+      {"--partitions", "[1,"},
+      {"--check", "--device", "rtx2080ti", "--partitions", "[500]"},
   };
   for (const auto& arguments : cases) {
     SgprsdProcess daemon(arguments);
@@ -108,8 +115,7 @@ TEST(SgprsdStart, DeviceOutlivesAKilledDaemon) {
   EXPECT_TRUE(daemon.ready()) << daemon.stderr_text();
   EXPECT_EQ(daemon.Stop(), 0);
   EXPECT_TRUE(FakeShim().Connect(device_socket).ok());  // not its own: left alone
-  const std::string command =
-      std::string(SIMGPU_PROGRAM) + " --shutdown --socket " + device_socket;
+  const std::string command = std::string(SIMGPU_PROGRAM) + " --shutdown --socket " + device_socket;
   EXPECT_EQ(system(command.c_str()), 0);
 }
 

@@ -3,8 +3,8 @@
 //   host  has returned before this one is called (same thread, or awaited)
 //   gpu   is over on the device before this one begins there
 //   done  the host knows to be over when this one has returned
-// An access that conflicts with an earlier one that is in none of them gets what is missing: an await,
-// an event, or a synchronisation.
+// An access that conflicts with an earlier one that is in none of them gets what is missing: an
+// await, an event, or a synchronisation.
 #include <bitset>
 #include <random>
 
@@ -201,7 +201,7 @@ class Generator {
     const Set host = HostOf(op);
     const int index = Append(op, false, false);
     for (int x = 0; x < index; ++x) {
-      if (host.test(x) && !on_device_dead_.test(x)) done_[index].set(x);
+      if (host.test(x)) done_[index].set(x);
     }
   }
 
@@ -211,8 +211,8 @@ class Generator {
     return stream >= kFirstThreadStream ? stream - kFirstThreadStream : thread;
   }
 
-  // Orders the device operation `x`, which `thread` has awaited, before what comes next on `stream` of
-  // `thread` (or, `by_host`, before what its host does).
+  // Orders the device operation `x`, which `thread` has awaited, before what comes next on `stream`
+  // of `thread` (or, `by_host`, before what its host does).
   void OrderAfter(int x, int thread, int stream, bool by_host) {
     if (gone_.test(x) || Chance(8)) return SyncContext(thread);
     const int its_stream = program_.ops[x].stream;
@@ -237,25 +237,19 @@ class Generator {
       const Set known = need.by_host ? DoneOf(*op) : GpuOf(*op);
       if (known.test(before.op)) continue;
       // The order is made by operations of their own; they know what this one awaited.
-      Op carrier = Begin(OpKind::kHostRead, op->thread, kNullStream);
-      carrier.awaits = op->awaits;
-      awaited_ = op->awaits;
       OrderAfterAwaits(before.op, op, need.by_host);
       return false;
     }
     return true;
   }
   void OrderAfterAwaits(int x, Op* op, bool by_host) {
-    // A host write of nothing carries the awaits.
     Op carrier;
-    carrier.kind = OpKind::kHostRead;
+    carrier.kind = OpKind::kNothing;
     carrier.thread = op->thread;
     carrier.awaits = op->awaits;
-    carrier.from = -1;
     Append(carrier, false, false);
     op->awaits.clear();
     OrderAfter(x, op->thread, op->stream, by_host);
-    UseStream(op);
   }
 
   int Do(Op op, const std::vector<Need>& needs, bool on_device, bool returns_done) {
@@ -301,9 +295,7 @@ class Generator {
   int last_on_event_[kEvents] = {-1, -1, -1, -1, -1, -1};
   int recorded_[kEvents] = {-1, -1, -1, -1, -1, -1};
   std::vector<Access> accesses_[kBuffers];
-  std::vector<int> awaited_;
-  Set gone_;             // device operations whose stream was destroyed
-  Set on_device_dead_;   // always empty: a context synchronisation covers destroyed streams too
+  Set gone_;  // device operations whose stream was destroyed
 };
 
 void Generator::Launch(int thread) {
@@ -329,7 +321,8 @@ void Generator::Copy(int thread, bool sync) {
   if (dice == 1) op.to = PickPinned(thread);
   if (dice == 2) op.from = PickPageable(thread);
   if (dice == 3) op.to = PickPageable(thread);
-  if (dice == 4) op.from = (op.to + 1 + static_cast<int>(Below(kDeviceBuffers - 1))) % kDeviceBuffers;
+  if (dice == 4)
+    op.from = (op.to + 1 + static_cast<int>(Below(kDeviceBuffers - 1))) % kDeviceBuffers;
   // Pageable memory is read during the call; what is written to it, and what a synchronous call
   // moves from or to pinned memory, is there when the call returns.
   const bool returns_done = IsPageable(op.to) || (sync && (IsPinned(op.to) || IsPinned(op.from)));

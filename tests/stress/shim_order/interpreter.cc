@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+
 #include "tests/stress/shim_order/program.h"
 
 namespace shim_order {
@@ -48,10 +50,10 @@ void Run(const Op& op, int index, Results* results) {
 
 const char* NameOf(OpKind kind) {
   static constexpr const char* kNames[] = {
-      "launch",       "copy",        "fill",         "host function", "sync copy",
-      "sync fill",    "renew buffer", "event record", "event wait",    "event sync",
-      "event query",  "renew event", "stream sync",  "stream query",  "renew stream",
-      "context sync", "reload module", "host write",  "host read"};
+      "launch",       "copy",          "fill",         "host function", "sync copy",
+      "sync fill",    "renew buffer",  "event record", "event wait",    "event sync",
+      "event query",  "renew event",   "stream sync",  "stream query",  "renew stream",
+      "context sync", "reload module", "host write",   "host read",     "nothing"};
   return kNames[static_cast<int>(kind)];
 }
 

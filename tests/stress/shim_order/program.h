@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random program of driver calls without data races: every two conflicting accesses are ordered by
-// streams, events, NULL-stream rules, or a host that knows that the first is over. So its results are
-// those of running its operations one by one, in the order of `Program::ops`.
+// A random program of driver calls without data races: every two conflicting accesses are ordered
+// by streams, events, NULL-stream rules, or a host that knows that the first is over. So its
+// results are those of running its operations one by one, in the order of `Program::ops`.
 #ifndef SGPRS_TESTS_STRESS_SHIM_ORDER_PROGRAM_H_
 #define SGPRS_TESTS_STRESS_SHIM_ORDER_PROGRAM_H_
 
@@ -50,6 +50,7 @@ enum class OpKind {
   kReloadModule,
   kHostWrite,  // to[i] = a + i
   kHostRead,   // of `from`; its hash is a result
+  kNothing,    // awaits only
 };
 const char* NameOf(OpKind kind);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/loop/loop.h"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -41,8 +41,8 @@ bool TurnUntil(Loop* loop, Done done) {
 class SharedBells {
  public:
   SharedBells()
-      : bells_(static_cast<SgprsDoorbell*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
-                                                MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+      : bells_(static_cast<SgprsDoorbell*>(
+            mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
   ~SharedBells() { munmap(bells_, kBytes); }
   SgprsDoorbell* at(size_t i) { return bells_ + i; }
 
@@ -145,7 +145,8 @@ class LoopBells : public ::testing::TestWithParam<LoopOptions::Bells> {
   std::unique_ptr<Loop> loop_;
 };
 
-// Another process publishes counts and rings; every one must be seen although the loop sleeps between.
+// Another process publishes counts and rings; every one must be seen although the loop sleeps
+// between.
 TEST_P(LoopBells, NoWakeUpIsLostAcrossProcesses) {
   constexpr uint32_t kRings = 20'000;
   auto* work = reinterpret_cast<uint32_t*>(bells_.at(1));

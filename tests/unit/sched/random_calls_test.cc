@@ -22,7 +22,8 @@ class RandomCalls {
     config.policy = PolicyName();
     config.learning_jobs = 1;
     config.force_switch = Below(4) == 0;
-    scheduler_ = std::move(*Scheduler::Make(config));
+    Result<std::unique_ptr<Scheduler>> made = Scheduler::Make(config);
+    scheduler_ = std::move(*made);
   }
 
   void Step() {
@@ -35,7 +36,9 @@ class RandomCalls {
         if (Below(8) == 0) Remove(AnyTask());
         break;
       case 2:
-        if (Below(8) == 0) EXPECT_TRUE(scheduler_->SetPolicy(PolicyName(), now_ns_).ok());
+        if (Below(8) == 0) {
+          EXPECT_TRUE(scheduler_->SetPolicy(PolicyName(), now_ns_).ok());
+        }
         break;
       case 3:
       case 4:

@@ -409,6 +409,45 @@ TEST_F(SchedulerTest, LoopWithoutPeriodThatOutgrowsItsLengthGoesOn) {
   EXPECT_THAT(scheduler_->TakeFinishedJobs(), SizeIs(1));
 }
 
+// A process without a period that never pauses: its range grows while nobody wants the partition, and
+// no further once somebody does.
+TEST_F(SchedulerTest, RangeOfALoneProcessIsExtendedBeforeItsEnd) {
+  Make();
+  const TaskId task = Add(0);
+  scheduler_->JobReleased(task, 1, now_ns_, now_ns_);
+  std::vector<Grant> grants = Decide();
+  ASSERT_THAT(grants, SizeIs(1));
+  now_ns_ += kMs;
+  Report(grants[0], grants[0].upto, true, 10000);  // the first range is timed
+  grants = Decide();
+  ASSERT_THAT(grants, SizeIs(1));
+  const Grant range = grants[0];
+  now_ns_ += kMs;
+  Report(range, range.from + (range.upto - range.from) / 2, false, 10000);
+  grants = Decide();
+  ASSERT_THAT(grants, SizeIs(1));
+  EXPECT_EQ(grants[0].from, range.upto);
+  EXPECT_EQ(grants[0].stage, range.stage);
+  EXPECT_EQ(grants[0].partition, range.partition);
+  // The end of the first half is not the end of the stage.
+  Report(range, range.upto, true, 10000);
+  for (const Grant& more : Decide()) EXPECT_EQ(more.stage, range.stage);
+}
+
+// What the application has not recorded is not granted ahead.
+TEST_F(SchedulerTest, RangeOfAnIdleProcessIsNotExtended) {
+  Make();
+  const TaskId task = Add(0);
+  scheduler_->JobReleased(task, 1, now_ns_, now_ns_);
+  const Grant first = Decide().at(0);
+  now_ns_ += kMs;
+  Report(first, first.upto, true, first.upto + 1);
+  const Grant range = Decide().at(0);
+  now_ns_ += kMs;
+  Report(range, range.from + 1, false, range.from + 1);
+  EXPECT_THAT(Decide(), SizeIs(0));
+}
+
 TEST_F(SchedulerTest, TooManyTasksIsAnError) {
   Make();
   for (int i = 0; i < SGPRS_MAX_TASKS; ++i) Add();

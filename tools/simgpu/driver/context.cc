@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tools/simgpu/driver/capture.h"
 #include "tools/simgpu/driver/context_object.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
@@ -178,12 +179,18 @@ SIM_API CUresult cuCtxGetId(CUcontext ctx, unsigned long long* ctxId) {
 SIM_API CUresult cuCtxSynchronize(void) {
   Context* context;
   if (CUresult status = EnterWithContext(&context)) return status;
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnContext(context)) return refused;
+  }
   return WaitForContext(context);
 }
 SIM_API CUresult cuCtxSynchronize_v2(CUcontext ctx) {
   if (CUresult status = Enter()) return status;
   Context* context;
   if (CUresult status = FindContext(ctx, true, &context)) return status;
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnContext(context)) return refused;
+  }
   return WaitForContext(context);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuEvent*, and events of whole contexts.
+#include "tools/simgpu/driver/capture.h"
 #include "tools/simgpu/driver/enqueue.h"
 #include "tools/simgpu/driver/event_object.h"
 #include "tools/simgpu/driver/objects.h"
@@ -19,6 +20,9 @@ CUresult RecordEvent(Event* event, Stream* stream) {
 
 CUresult RecordContextEvent(Event* event, Context* view) {
   if (event->root != view->root) return CUDA_ERROR_INVALID_HANDLE;
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnContext(view)) return refused;
+  }
   Stream* stream;  // of its own: waits for all, holds up nobody
   if (CUresult result = MakeStream(view, CU_STREAM_NON_BLOCKING, 0, &stream)) return result;
   const std::vector<uint64_t> work = LastCommands(view);
@@ -32,6 +36,10 @@ CUresult RecordContextEvent(Event* event, Context* view) {
 }
 
 CUresult WaitContextEvent(Context* view, Event* event) {
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnContext(view)) return refused;
+    if (CUresult refused = RefuseOnEvent(event)) return refused;
+  }
   // relaxed: the commands themselves order.
   const uint64_t record = event->record.load(std::memory_order_relaxed);
   Queue& queue = TheProcess().queue;
@@ -69,13 +77,28 @@ CUresult EnterWithEvent(CUevent handle, Event** event) {
   return ContextStatus((*event)->root);
 }
 
-CUresult Record(CUevent handle, CUstream stream_handle) {
+// A node that records the event at every launch of the graph.
+CUresult CaptureExternalRecord(Event* event, Stream* stream) {
+  bool captured;
+  return CaptureCommand(
+      stream, CommandKind::kEventRecord, OpKind::kEvent,
+      [&](Op& op, Command&) { op.event = event; }, &captured);
+}
+
+CUresult Record(CUevent handle, CUstream stream_handle, bool external) {
   Stream* stream;
   if (CUresult status = EnterWithStream(stream_handle, &stream)) return status;
   Event* event;
   if (CUresult bad = FindEvent(handle, &event)) return bad;
   if (event->root != stream->view->root) return CUDA_ERROR_INVALID_HANDLE;
-  return RecordEvent(event, stream);
+  if (!CaptureActive()) return RecordEvent(event, stream);
+  if (external) {
+    return stream->capture.load() != nullptr ? CaptureExternalRecord(event, stream)
+                                             : CUDA_ERROR_INVALID_VALUE;
+  }
+  bool captured;
+  const CUresult result = CaptureRecord(stream, event, &captured);
+  return captured || result != CUDA_SUCCESS ? result : RecordEvent(event, stream);
 }
 
 CUresult Elapsed(float* milliseconds, CUevent start_handle, CUevent end_handle) {
@@ -126,18 +149,24 @@ SIM_API CUresult cuEventDestroy_v2(CUevent hEvent) {
 }
 SIM_API CUresult cuEventDestroy(CUevent hEvent) { return cuEventDestroy_v2(hEvent); }
 
-SIM_API CUresult cuEventRecord(CUevent hEvent, CUstream hStream) { return Record(hEvent, hStream); }
+SIM_API CUresult cuEventRecord(CUevent hEvent, CUstream hStream) {
+  return Record(hEvent, hStream, false);
+}
 SIM_API CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags) {
   if (CUresult status = Enter()) return status;
   if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
   // cuda.h: external records are for capturing streams only.
-  if (flags == CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
-  return Record(hEvent, hStream);
+  const bool external = flags == CU_EVENT_RECORD_EXTERNAL;
+  if (external && !CaptureActive()) return CUDA_ERROR_INVALID_VALUE;
+  return Record(hEvent, hStream, external);
 }
 
 SIM_API CUresult cuEventQuery(CUevent hEvent) {
   Event* event;
   if (CUresult bad = EnterWithEvent(hEvent, &event)) return bad;
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnEvent(event)) return refused;
+  }
   if (!TheProcess().queue.IsDone(event->record.load())) return CUDA_ERROR_NOT_READY;
   return ContextStatus(event->root);
 }
@@ -145,6 +174,9 @@ SIM_API CUresult cuEventQuery(CUevent hEvent) {
 SIM_API CUresult cuEventSynchronize(CUevent hEvent) {
   Event* event;
   if (CUresult bad = EnterWithEvent(hEvent, &event)) return bad;
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnEvent(event)) return refused;
+  }
   Context* root = event->root;
   const bool spin = (event->flags & CU_EVENT_BLOCKING_SYNC) == 0;
   if (CUresult result = TheProcess().queue.Wait(event->record.load(), spin)) return result;

@@ -21,6 +21,9 @@ CUresult Check(const FillOp& fill, const Context* root, Place* place) {
 CUresult Fill(const FillOp& fill, CUstream handle, bool synchronous) {
   Stream* stream;
   if (CUresult status = EnterWithStream(handle, &stream)) return status;
+  if (synchronous && CaptureActive()) {
+    if (CUresult refused = RefuseUnsafe()) return refused;
+  }
   if (fill.width == 0 || fill.height == 0) return CUDA_SUCCESS;
   Place place;
   if (CUresult bad = Check(fill, stream->view->root, &place)) return bad;

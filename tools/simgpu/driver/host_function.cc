@@ -28,5 +28,8 @@ SIM_API CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback
   Stream* stream;
   if (CUresult status = EnterWithStream(hStream, &stream)) return status;
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnStream(stream)) return refused;
+  }
   return Send(stream, HostOp{nullptr, callback, userData, hStream, 0});
 }

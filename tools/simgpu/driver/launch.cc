@@ -176,6 +176,7 @@ void WriteLaunch(const Launch& launch, void* large, Op* op, Command* command) {
   const KernelInfo& info = *launch.function->info;
   KernelOp& kernel = op->kernel;
   kernel.info = &info;
+  kernel.function = launch.function;
   memcpy(kernel.grid, launch.grid, sizeof(kernel.grid));
   memcpy(kernel.block, launch.block, sizeof(kernel.block));
   kernel.shared_bytes = launch.shared_bytes;

@@ -2,6 +2,7 @@
 // cuMemAlloc and friends: device, pinned, registered and managed memory.
 #include <cstring>
 
+#include "tools/simgpu/driver/capture.h"
 #include "tools/simgpu/driver/memory_table.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
@@ -9,6 +10,12 @@
 using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no namespace
 
 namespace {
+
+// Making and freeing memory are calls that captures may refuse.
+CUresult EnterToAllocate(Context** context) {
+  if (CUresult status = EnterWithContext(context)) return status;
+  return CaptureActive() ? RefuseUnsafe() : CUDA_SUCCESS;
+}
 
 CUresult AllocateDevice(Context* context, size_t bytes, CUdeviceptr* pointer) {
   Allocation what;
@@ -51,7 +58,7 @@ SIM_API CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
 
 SIM_API CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
   Context* context;
-  if (CUresult status = EnterWithContext(&context)) return status;
+  if (CUresult status = EnterToAllocate(&context)) return status;
   if (dptr == nullptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
   return AllocateDevice(context, bytesize, dptr);
 }
@@ -59,7 +66,7 @@ SIM_API CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
 SIM_API CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInBytes,
                                     size_t Height, unsigned int ElementSizeBytes) {
   Context* context;
-  if (CUresult status = EnterWithContext(&context)) return status;
+  if (CUresult status = EnterToAllocate(&context)) return status;
   if (dptr == nullptr || pPitch == nullptr || WidthInBytes == 0 || Height == 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -75,7 +82,7 @@ SIM_API CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t Wi
 
 SIM_API CUresult cuMemFree_v2(CUdeviceptr dptr) {
   Context* context;
-  if (CUresult status = EnterWithContext(&context)) return status;
+  if (CUresult status = EnterToAllocate(&context)) return status;
   if (dptr == 0) return CUDA_SUCCESS;
   Allocation found;
   if (!Memory().Find(dptr, &found) || found.base != dptr || found.on_host() || found.module) {
@@ -100,7 +107,7 @@ SIM_API CUresult cuMemGetAddressRange_v2(CUdeviceptr* pbase, size_t* psize, CUde
 
 SIM_API CUresult cuMemAllocHost_v2(void** pp, size_t bytesize) {
   Context* context;
-  if (CUresult status = EnterWithContext(&context)) return status;
+  if (CUresult status = EnterToAllocate(&context)) return status;
   if (pp == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (bytesize == 0) return *pp = nullptr, CUDA_SUCCESS;
   return AllocateHost(context, bytesize, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP, pp);
@@ -108,7 +115,7 @@ SIM_API CUresult cuMemAllocHost_v2(void** pp, size_t bytesize) {
 
 SIM_API CUresult cuMemHostAlloc(void** pp, size_t bytesize, unsigned int Flags) {
   Context* context;
-  if (CUresult status = EnterWithContext(&context)) return status;
+  if (CUresult status = EnterToAllocate(&context)) return status;
   constexpr unsigned int kKnown =
       CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
   if (pp == nullptr || (Flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -118,7 +125,7 @@ SIM_API CUresult cuMemHostAlloc(void** pp, size_t bytesize, unsigned int Flags) 
 
 SIM_API CUresult cuMemFreeHost(void* p) {
   Context* context;
-  if (CUresult status = EnterWithContext(&context)) return status;
+  if (CUresult status = EnterToAllocate(&context)) return status;
   if (p == nullptr) return CUDA_SUCCESS;
   Allocation found;
   const auto address = reinterpret_cast<CUdeviceptr>(p);
@@ -154,7 +161,7 @@ SIM_API CUresult cuMemHostGetFlags(unsigned int* pFlags, void* p) {
 
 SIM_API CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned int Flags) {
   Context* context;
-  if (CUresult status = EnterWithContext(&context)) return status;
+  if (CUresult status = EnterToAllocate(&context)) return status;
   constexpr unsigned int kKnown = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP |
                                   CU_MEMHOSTREGISTER_IOMEMORY | CU_MEMHOSTREGISTER_READ_ONLY;
   if (p == nullptr || bytesize == 0 || (Flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
@@ -175,7 +182,7 @@ SIM_API CUresult cuMemHostRegister(void* p, size_t bytesize, unsigned int Flags)
 
 SIM_API CUresult cuMemHostUnregister(void* p) {
   Context* context;
-  if (CUresult status = EnterWithContext(&context)) return status;
+  if (CUresult status = EnterToAllocate(&context)) return status;
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Allocation found;
   const auto address = reinterpret_cast<CUdeviceptr>(p);
@@ -188,7 +195,7 @@ SIM_API CUresult cuMemHostUnregister(void* p) {
 
 SIM_API CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned int flags) {
   Context* context;
-  if (CUresult status = EnterWithContext(&context)) return status;
+  if (CUresult status = EnterToAllocate(&context)) return status;
   if (dptr == nullptr || bytesize == 0) return CUDA_ERROR_INVALID_VALUE;
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
   Allocation what;
@@ -197,4 +204,35 @@ SIM_API CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned 
   what.owner = context->root;
   what.flags = flags;
   return Memory().Allocate(what, dptr);
+}
+
+namespace {
+
+// Advice and prefetch: the range must be managed memory; there is nothing to do.
+CUresult CheckManaged(CUdeviceptr pointer, size_t count) {
+  Allocation found;
+  if (count == 0 || !Memory().Find(pointer, &found) || found.kind != MemoryKind::kManaged ||
+      count > found.base + found.bytes - pointer) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+SIM_API CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
+                                CUmemLocation) {
+  Context* context;
+  if (CUresult status = EnterWithContext(&context)) return status;
+  if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CheckManaged(devPtr, count);
+}
+SIM_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation,
+                                       unsigned int flags, CUstream hStream) {
+  Stream* stream;
+  if (CUresult status = EnterWithStream(hStream, &stream)) return status;
+  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  return CheckManaged(devPtr, count);
 }

@@ -43,6 +43,10 @@ CUresult AllocateFrom(MemoryPool* pool, CUdeviceptr* dptr, size_t bytes, CUstrea
   Stream* stream;
   if (CUresult status = EnterWithStream(handle, &stream)) return status;
   if (dptr == nullptr || bytes == 0 || pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // Memory nodes of graphs are not simulated.
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnStream(stream)) return refused;
+  }
   Allocation what;
   what.kind = MemoryKind::kDevice;
   what.bytes = bytes;
@@ -110,9 +114,13 @@ SIM_API CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   if (dptr == 0) return CUDA_SUCCESS;
   Allocation found;
   if (!Memory().Find(dptr, &found) || found.base != dptr || found.kind != MemoryKind::kDevice ||
-      found.module || !Memory().MarkFreed(dptr)) {
+      found.module) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnStream(stream)) return refused;
+  }
+  if (!Memory().MarkFreed(dptr)) return CUDA_ERROR_INVALID_VALUE;
   // No time of its own on the device, as an event has none.
   return Enqueue(stream, CommandKind::kEventRecord, OpKind::kFree,
                  [&](Op& op, Command&) { op.free = reinterpret_cast<void*>(dptr); });

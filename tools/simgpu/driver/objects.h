@@ -63,6 +63,7 @@ struct Stream {
   bool legacy = false;
   bool per_thread = false;
   std::atomic<Capture*> capture{nullptr};
+  std::vector<CUlaunchAttribute> attributes;  // set by the program; under ObjectMutex()
   // Under Queue::mutex().
   uint64_t last = 0;              // newest command
   uint64_t joined_legacy = 0;     // the default stream's command that this one waits for
@@ -81,7 +82,6 @@ struct Event {
   std::atomic<uint64_t> record{0};  // newest record's command, 0 = never recorded
   std::atomic<uint64_t> stamp_ns{0};
   std::atomic<Capture*> capture{nullptr};
-  uint32_t capture_node = 0;
 };
 
 using ContextArena = Arena<Context, 4096>;

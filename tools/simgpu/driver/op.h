@@ -13,7 +13,7 @@ namespace sgprs::simgpu::driver {
 struct Context;
 struct Event;
 struct KernelInfo;
-class GraphRun;
+struct Function;
 
 enum class OpKind : uint8_t {
   kNothing,  // waits, context joins
@@ -49,8 +49,9 @@ struct FillOp {
 };
 
 struct KernelOp {
-  static constexpr uint32_t kInlineBytes = 176;
+  static constexpr uint32_t kInlineBytes = 160;
   const KernelInfo* info;
+  const Function* function;
   uint32_t grid[3];
   uint32_t block[3];
   uint32_t shared_bytes;

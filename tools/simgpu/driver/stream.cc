@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuStream*.
+#include "tools/simgpu/driver/capture.h"
 #include "tools/simgpu/driver/enqueue.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
@@ -56,6 +57,9 @@ SIM_API CUresult cuStreamDestroy_v2(CUstream hStream) {
   Stream* stream;
   if (CUresult status = Enter()) return status;
   if (CUresult bad = EnterWithRealStream(hStream, &stream)) return bad;
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnStream(stream)) return refused;
+  }
   DropStream(stream);
   return CUDA_SUCCESS;
 }
@@ -64,6 +68,9 @@ SIM_API CUresult cuStreamDestroy(CUstream hStream) { return cuStreamDestroy_v2(h
 SIM_API CUresult cuStreamQuery(CUstream hStream) {
   Stream* stream;
   if (CUresult status = EnterWithStream(hStream, &stream)) return status;
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnStream(stream)) return refused;
+  }
   for (uint64_t seq : WorkOf(stream)) {
     if (!TheProcess().queue.IsDone(seq)) return CUDA_ERROR_NOT_READY;
   }
@@ -73,6 +80,9 @@ SIM_API CUresult cuStreamQuery(CUstream hStream) {
 SIM_API CUresult cuStreamSynchronize(CUstream hStream) {
   Stream* stream;
   if (CUresult status = EnterWithStream(hStream, &stream)) return status;
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseOnStream(stream)) return refused;
+  }
   Context* view = stream->view;
   const bool spin = (view->root->flags & CU_CTX_SCHED_BLOCKING_SYNC) == 0;
   for (uint64_t seq : WorkOf(stream)) {
@@ -87,6 +97,11 @@ SIM_API CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
   if (Flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
   Event* event;
   if (CUresult bad = FindEvent(hEvent, &event)) return bad;
+  if (CaptureActive()) {
+    bool captured;
+    const CUresult result = CaptureWait(stream, event, &captured);
+    if (captured || result != CUDA_SUCCESS) return result;
+  }
   // relaxed: the command itself orders. Never recorded: nothing to wait for.
   const uint64_t record = event->record.load(std::memory_order_relaxed);
   if (TheProcess().queue.IsDone(record)) return CUDA_SUCCESS;

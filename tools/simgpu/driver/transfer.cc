@@ -75,6 +75,8 @@ CUresult PlanFlat(CUdeviceptr target, Side target_side, CUdeviceptr source, Side
 
 CUresult CopyAsync(Stream* stream, const Transfer& transfer) {
   if (transfer.bytes == 0) return CUDA_SUCCESS;
+  // A captured copy reads and writes when the graph runs.
+  if (stream->capture.load() != nullptr) return Send(stream, transfer, nullptr, nullptr);
   if (transfer.target.pageable) return SendAndWait(stream, transfer);
   if (!transfer.source.pageable) return Send(stream, transfer, nullptr, nullptr);
   if (!IsFlat(transfer.copy) || transfer.bytes > kStagedBytes) return SendAndWait(stream, transfer);
@@ -87,6 +89,9 @@ CUresult CopyAsync(Stream* stream, const Transfer& transfer) {
 }
 
 CUresult CopySync(Stream* stream, const Transfer& transfer) {
+  if (CaptureActive()) {
+    if (CUresult refused = RefuseUnsafe()) return refused;
+  }
   if (transfer.bytes == 0) return CUDA_SUCCESS;
   const bool inside = transfer.source.device && transfer.target.device;
   return inside ? Send(stream, transfer, nullptr, nullptr) : SendAndWait(stream, transfer);

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one kernel: to = to * a + from + b, for `words` words; `rounds` says how long it takes on the
+// simulated device and changes nothing.
+#ifndef SGPRS_TESTS_STRESS_SHIM_ORDER_KERNEL_H_
+#define SGPRS_TESTS_STRESS_SHIM_ORDER_KERNEL_H_
+
+#include <cstdint>
+
+namespace shim_order {
+
+struct KernelParams {
+  uint64_t to;
+  uint64_t from;
+  uint32_t words;
+  uint32_t a;
+  uint32_t b;
+  uint32_t rounds;
+};
+
+inline constexpr char kKernelName[] = "so_step";
+inline constexpr char kPtx[] = R"(
+.version 6.0
+.target sm_70
+.address_size 64
+
+.visible .entry so_step(
+	.param .u64 so_step_param_0,
+	.param .u64 so_step_param_1,
+	.param .u32 so_step_param_2,
+	.param .u32 so_step_param_3,
+	.param .u32 so_step_param_4,
+	.param .u32 so_step_param_5
+)
+.maxntid 64, 1, 1
+{
+	.reg .pred 	%p<2>;
+	.reg .b32 	%r<8>;
+	.reg .b64 	%rd<8>;
+	ld.param.u64 	%rd1, [so_step_param_0];
+	ld.param.u64 	%rd2, [so_step_param_1];
+	ld.param.u32 	%r1, [so_step_param_2];
+	ld.param.u32 	%r2, [so_step_param_3];
+	ld.param.u32 	%r3, [so_step_param_4];
+	mov.u32 	%r4, %tid.x;
+	setp.ge.u32 	%p1, %r4, %r1;
+	@%p1 bra 	DONE;
+	cvta.to.global.u64 	%rd3, %rd1;
+	cvta.to.global.u64 	%rd4, %rd2;
+	mul.wide.u32 	%rd5, %r4, 4;
+	add.s64 	%rd6, %rd3, %rd5;
+	add.s64 	%rd7, %rd4, %rd5;
+	ld.global.u32 	%r5, [%rd6];
+	ld.global.u32 	%r6, [%rd7];
+	mad.lo.u32 	%r7, %r5, %r2, %r6;
+	add.u32 	%r7, %r7, %r3;
+	st.global.u32 	[%rd6], %r7;
+DONE:
+	ret;
+}
+)";
+
+}  // namespace shim_order
+
+#endif  // SGPRS_TESTS_STRESS_SHIM_ORDER_KERNEL_H_

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/stress/shim_order/runner.h"
+
+#include <cuda.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "tests/stress/shim_order/kernel.h"
+
+namespace shim_order {
+namespace {
+
+constexpr size_t kBytes = kWords * sizeof(uint32_t);
+
+CUcontext g_context;
+
+void Check(CUresult result, const char* what, uint64_t seed = 0, int op = -1) {
+  if (result == CUDA_SUCCESS) return;
+  const char* name = "?";
+  cuGetErrorName(result, &name);
+  std::fprintf(stderr, "shim_order: %s: %s (%d), seed %llu, operation %d\n", what, name,
+               static_cast<int>(result), static_cast<unsigned long long>(seed), op);
+  // Not exit(): other threads may be inside the driver.
+  _exit(3);
+}
+
+struct HostStep {
+  uint32_t* words;
+  uint32_t a;
+  uint32_t b;
+};
+void CUDA_CB RunHostStep(void* data) {
+  auto* step = static_cast<HostStep*>(data);
+  for (int i = 0; i < kWords; ++i) step->words[i] = step->words[i] * step->a + step->b;
+}
+
+struct Code {
+  CUmodule module = nullptr;
+  CUlibrary library = nullptr;
+  CUfunction function = nullptr;  // a CUkernel if `library`
+};
+
+class Runner {
+ public:
+  explicit Runner(const Program& program)
+      : program_(program),
+        returned_(new std::atomic<bool>[program.ops.size()]()),
+        host_steps_(program.ops.size()) {
+    results_.reads.resize(program.ops.size());
+  }
+
+  Results Run() {
+    SetUp();
+    std::vector<std::thread> threads;
+    for (int t = 0; t < program_.threads; ++t) {
+      threads.emplace_back([this, t] { RunThread(t); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    TearDown();
+    return std::move(results_);
+  }
+
+ private:
+  void SetUp();
+  void TearDown();
+  void RunThread(int thread);
+  void Do(const Op& op, int index);
+  void DoStreamOp(const Op& op, int index);
+  void DoHandleOp(const Op& op, int index);
+  CUresult Launch(const Op& op);
+  CUresult Copy(const Op& op);
+  CUresult SyncCopy(const Op& op);
+  CUresult Fill(const Op& op);
+  CUresult RenewBuffer(const Op& op);
+  CUresult Poll(CUresult (*query)(const Runner&, const Op&), const Op& op);
+  CUresult LoadCode(int module);
+  CUresult UnloadCode(int module);
+  CUresult MakeStream(int slot, bool blocking);
+
+  CUstream StreamOf(const Op& op) const {
+    if (op.stream < kOwnStreams) return streams_[op.stream];
+    if (op.stream != kNullStream) return CU_STREAM_PER_THREAD;
+    return op.alias ? CU_STREAM_LEGACY : nullptr;
+  }
+  CUdeviceptr Device(int buffer) const { return device_[buffer]; }
+  uint32_t* Host(int buffer) {
+    return IsPinned(buffer) ? pinned_[buffer - kDeviceBuffers]
+                            : pageable_[buffer - kDeviceBuffers - kPinnedBuffers];
+  }
+  CUdeviceptr Any(int buffer) {
+    return IsDevice(buffer) ? Device(buffer) : reinterpret_cast<CUdeviceptr>(Host(buffer));
+  }
+
+  const Program& program_;
+  std::unique_ptr<std::atomic<bool>[]> returned_;
+  std::vector<HostStep> host_steps_;
+  Results results_;
+  CUdeviceptr device_[kDeviceBuffers] = {};
+  uint32_t* pinned_[kPinnedBuffers] = {};
+  uint32_t pageable_[kPageableBuffers][kWords] = {};
+  CUstream streams_[kOwnStreams] = {};
+  CUevent events_[kEvents] = {};
+  Code code_[kModules];
+};
+
+CUresult Runner::MakeStream(int slot, bool blocking) {
+  const unsigned flags = blocking ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
+  return cuStreamCreateWithPriority(&streams_[slot], flags, -(slot % 2));
+}
+
+// Slot 0 holds a module, slot 1 a library.
+CUresult Runner::LoadCode(int slot) {
+  Code& code = code_[slot];
+  if (slot == 0) {
+    const CUresult result = cuModuleLoadData(&code.module, kPtx);
+    return result != CUDA_SUCCESS ? result
+                                  : cuModuleGetFunction(&code.function, code.module, kKernelName);
+  }
+  const CUresult result =
+      cuLibraryLoadData(&code.library, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  return result != CUDA_SUCCESS ? result
+                                : cuLibraryGetKernel(reinterpret_cast<CUkernel*>(&code.function),
+                                                     code.library, kKernelName);
+}
+CUresult Runner::UnloadCode(int slot) {
+  return slot == 0 ? cuModuleUnload(code_[slot].module) : cuLibraryUnload(code_[slot].library);
+}
+
+void Runner::SetUp() {
+  uint32_t words[kWords];
+  for (int b = 0; b < kBuffers; ++b) {
+    for (int i = 0; i < kWords; ++i) words[i] = FirstWord(b, i);
+    if (IsDevice(b)) {
+      Check(cuMemAllocAsync(&device_[b], kBytes, nullptr), "cuMemAllocAsync");
+      Check(cuMemcpyHtoD(device_[b], words, kBytes), "cuMemcpyHtoD");
+      continue;
+    }
+    if (IsPinned(b)) {
+      void* memory = nullptr;
+      Check(cuMemHostAlloc(&memory, kBytes, 0), "cuMemHostAlloc");
+      pinned_[b - kDeviceBuffers] = static_cast<uint32_t*>(memory);
+    }
+    std::memcpy(Host(b), words, kBytes);
+  }
+  for (int s = 0; s < kOwnStreams; ++s) Check(MakeStream(s, program_.blocking[s]), "stream");
+  for (int e = 0; e < kEvents; ++e) {
+    Check(cuEventCreate(&events_[e], e % 2 == 0 ? CU_EVENT_DISABLE_TIMING : 0), "cuEventCreate");
+  }
+  for (int m = 0; m < kModules; ++m) Check(LoadCode(m), "loading the kernel");
+  Check(cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
+void Runner::TearDown() {
+  Check(cuCtxSynchronize(), "cuCtxSynchronize at the end", program_.seed);
+  for (int b = 0; b < kBuffers; ++b) {
+    std::vector<uint32_t> words(kWords);
+    if (IsDevice(b)) {
+      Check(cuMemcpyDtoH(words.data(), device_[b], kBytes), "cuMemcpyDtoH", program_.seed);
+      Check(cuMemFreeAsync(device_[b], nullptr), "cuMemFreeAsync");
+    } else {
+      std::memcpy(words.data(), Host(b), kBytes);
+      if (IsPinned(b)) Check(cuMemFreeHost(Host(b)), "cuMemFreeHost");
+    }
+    results_.buffers.push_back(words);
+  }
+  for (CUstream stream : streams_) Check(cuStreamDestroy(stream), "cuStreamDestroy");
+  for (CUevent event : events_) Check(cuEventDestroy(event), "cuEventDestroy");
+  for (int m = 0; m < kModules; ++m) Check(UnloadCode(m), "unloading the kernel");
+}
+
+void Runner::RunThread(int thread) {
+  Check(cuCtxSetCurrent(g_context), "cuCtxSetCurrent");
+  for (size_t i = 0; i < program_.ops.size(); ++i) {
+    const Op& op = program_.ops[i];
+    if (op.thread != thread) continue;
+    for (int other : op.awaits) {
+      // Acquire pairs with the release store below: what the other did is seen.
+      while (!returned_[other].load(std::memory_order_acquire)) sched_yield();
+    }
+    if (op.pause_us != 0) usleep(op.pause_us);
+    Do(op, static_cast<int>(i));
+    returned_[i].store(true, std::memory_order_release);
+  }
+}
+
+CUresult Runner::Launch(const Op& op) {
+  KernelParams p = {Device(op.to), Device(op.from), kWords, op.a, op.b, op.rounds};
+  const CUfunction function = code_[op.module].function;
+  const CUstream stream = StreamOf(op);
+  if (op.alias && op.b % 2 == 0) {
+    size_t bytes = sizeof(p);
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &p, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                     CU_LAUNCH_PARAM_END};
+    return cuLaunchKernel(function, 1, 1, 1, kWords, 1, 1, 0, stream, nullptr, extra);
+  }
+  void* params[] = {&p.to, &p.from, &p.words, &p.a, &p.b, &p.rounds};
+  if (!op.alias) {
+    return cuLaunchKernel(function, 1, 1, 1, kWords, 1, 1, 0, stream, params, nullptr);
+  }
+  CUlaunchConfig config = {};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = kWords, config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream;
+  return cuLaunchKernelEx(&config, function, params, nullptr);
+}
+
+CUresult Runner::Copy(const Op& op) {
+  const CUstream stream = StreamOf(op);
+  if (op.alias) return cuMemcpyAsync(Any(op.to), Any(op.from), kBytes, stream);
+  if (!IsDevice(op.from)) return cuMemcpyHtoDAsync(Device(op.to), Host(op.from), kBytes, stream);
+  if (!IsDevice(op.to)) return cuMemcpyDtoHAsync(Host(op.to), Device(op.from), kBytes, stream);
+  return cuMemcpyDtoDAsync(Device(op.to), Device(op.from), kBytes, stream);
+}
+
+CUresult Runner::SyncCopy(const Op& op) {
+  if (op.alias) return cuMemcpy(Any(op.to), Any(op.from), kBytes);
+  if (!IsDevice(op.from)) return cuMemcpyHtoD(Device(op.to), Host(op.from), kBytes);
+  if (!IsDevice(op.to)) return cuMemcpyDtoH(Host(op.to), Device(op.from), kBytes);
+  return cuMemcpyDtoD(Device(op.to), Device(op.from), kBytes);
+}
+
+CUresult Runner::Fill(const Op& op) {
+  const CUstream stream = StreamOf(op);
+  const CUdeviceptr to = Device(op.to);
+  if (op.width == 1) {
+    return cuMemsetD8Async(to, static_cast<unsigned char>(op.a), kBytes, stream);
+  }
+  if (op.width == 2) {
+    return cuMemsetD16Async(to, static_cast<unsigned short>(op.a), kBytes / 2, stream);
+  }
+  return cuMemsetD32Async(to, op.a, kWords, stream);
+}
+
+CUresult Runner::RenewBuffer(const Op& op) {
+  const CUstream stream = StreamOf(op);
+  CUresult result = cuMemFreeAsync(device_[op.to], stream);
+  if (result == CUDA_SUCCESS) result = cuMemAllocAsync(&device_[op.to], kBytes, stream);
+  return result == CUDA_SUCCESS ? cuMemsetD32Async(device_[op.to], op.a, kWords, stream) : result;
+}
+
+CUresult Runner::Poll(CUresult (*query)(const Runner&, const Op&), const Op& op) {
+  CUresult result;
+  while ((result = query(*this, op)) == CUDA_ERROR_NOT_READY) usleep(20);
+  return result;
+}
+
+void Runner::DoStreamOp(const Op& op, int index) {
+  const CUstream stream = StreamOf(op);
+  CUresult result = CUDA_SUCCESS;
+  switch (op.kind) {
+    case OpKind::kLaunch:
+      result = Launch(op);
+      break;
+    case OpKind::kCopy:
+      result = Copy(op);
+      break;
+    case OpKind::kFill:
+      result = Fill(op);
+      break;
+    case OpKind::kHostFunction:
+      host_steps_[index] = {Host(op.to), op.a, op.b};
+      result = cuLaunchHostFunc(stream, RunHostStep, &host_steps_[index]);
+      break;
+    case OpKind::kSyncCopy:
+      result = SyncCopy(op);
+      break;
+    case OpKind::kSyncFill:
+      result = cuMemsetD32(Device(op.to), op.a, kWords);
+      break;
+    case OpKind::kRenewBuffer:
+      result = RenewBuffer(op);
+      break;
+    case OpKind::kEventRecord:
+      result = op.alias ? cuEventRecordWithFlags(events_[op.event], stream, 0)
+                        : cuEventRecord(events_[op.event], stream);
+      break;
+    case OpKind::kEventWait:
+      result = cuStreamWaitEvent(stream, events_[op.event], 0);
+      break;
+    case OpKind::kStreamSync:
+      result = cuStreamSynchronize(stream);
+      break;
+    default:
+      result = Poll([](const Runner& r, const Op& o) { return cuStreamQuery(r.StreamOf(o)); }, op);
+      break;
+  }
+  Check(result, NameOf(op.kind), program_.seed, index);
+}
+
+void Runner::DoHandleOp(const Op& op, int index) {
+  CUresult result = CUDA_SUCCESS;
+  switch (op.kind) {
+    case OpKind::kEventSync:
+      result = cuEventSynchronize(events_[op.event]);
+      break;
+    case OpKind::kEventQuery:
+      result =
+          Poll([](const Runner& r, const Op& o) { return cuEventQuery(r.events_[o.event]); }, op);
+      break;
+    case OpKind::kRenewEvent:
+      result = cuEventDestroy(events_[op.event]);
+      if (result == CUDA_SUCCESS) {
+        result = cuEventCreate(&events_[op.event], op.alias ? 0 : CU_EVENT_DISABLE_TIMING);
+      }
+      break;
+    case OpKind::kRenewStream:
+      result = cuStreamDestroy(streams_[op.stream]);
+      if (result == CUDA_SUCCESS) result = MakeStream(op.stream, op.a == 1);
+      break;
+    case OpKind::kContextSync:
+      result = cuCtxSynchronize();
+      break;
+    case OpKind::kReloadModule:
+      result = UnloadCode(op.module);
+      if (result == CUDA_SUCCESS) result = LoadCode(op.module);
+      break;
+    default:
+      break;
+  }
+  Check(result, NameOf(op.kind), program_.seed, index);
+}
+
+void Runner::Do(const Op& op, int index) {
+  switch (op.kind) {
+    case OpKind::kHostWrite:
+      for (int i = 0; i < kWords; ++i) Host(op.to)[i] = op.a + static_cast<uint32_t>(i);
+      return;
+    case OpKind::kHostRead:
+      results_.reads[index] = Hash(std::vector<uint32_t>(Host(op.from), Host(op.from) + kWords));
+      return;
+    case OpKind::kNothing:
+      return;
+    case OpKind::kEventSync:
+    case OpKind::kEventQuery:
+    case OpKind::kRenewEvent:
+    case OpKind::kRenewStream:
+    case OpKind::kContextSync:
+    case OpKind::kReloadModule:
+      return DoHandleOp(op, index);
+    default:
+      return DoStreamOp(op, index);
+  }
+}
+
+}  // namespace
+
+void OpenDevice() {
+  Check(cuInit(0), "cuInit");
+  CUdevice device;
+  Check(cuDeviceGet(&device, 0), "cuDeviceGet");
+  Check(cuDevicePrimaryCtxRetain(&g_context, device), "cuDevicePrimaryCtxRetain");
+  Check(cuCtxSetCurrent(g_context), "cuCtxSetCurrent");
+}
+
+Results Run(const Program& program) { return Runner(program).Run(); }
+
+}  // namespace shim_order

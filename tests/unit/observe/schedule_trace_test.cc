@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/observe/schedule_trace.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace sgprs::observe {
+namespace {
+
+using nlohmann::json;
+
+class ScheduleTraceTest : public ::testing::Test {
+ protected:
+  ScheduleTraceTest()
+      : path_(::testing::TempDir() + "/schedule-" + std::to_string(getpid()) + ".json"),
+        trace_(std::make_unique<ScheduleTrace>(std::move(*TraceFile::Open(path_)))) {
+    trace_->AddPartition(0, 34);
+    trace_->AddTask(7, "task seven");
+  }
+  ~ScheduleTraceTest() override { unlink(path_.c_str()); }
+
+  std::vector<json> Slices() {
+    trace_.reset();
+    std::ifstream file(path_);
+    std::vector<json> slices;
+    const json parsed = json::parse(file);
+    for (const json& event : parsed["traceEvents"]) {
+      if (event["ph"] == "X") slices.push_back(event);
+    }
+    return slices;
+  }
+  StageTrace Stage(uint64_t task, uint32_t stage, uint64_t begin_ns, uint64_t end_ns) {
+    return {.task = task,
+            .job = 1,
+            .stage = stage,
+            .granted_ns = begin_ns,
+            .first_issue_ns = begin_ns,
+            .complete_ns = end_ns};
+  }
+
+  std::string path_;
+  std::unique_ptr<ScheduleTrace> trace_;
+};
+
+TEST_F(ScheduleTraceTest, StagesLieInTheirJob) {
+  trace_->AddStage(Stage(7, 0, 2000, 3000));
+  trace_->AddStage(Stage(7, 1, 2900, 4000));  // began before its predecessor was seen to end
+  trace_->AddJob({.task = 7, .job = 1, .release_ns = 1000, .complete_ns = 4000});
+  std::map<std::string, json> by_name;
+  for (const json& slice : Slices()) {
+    if (slice["pid"] == 1) by_name[slice["name"]] = slice;
+  }
+  ASSERT_EQ(by_name.size(), 3u);
+  EXPECT_DOUBLE_EQ(by_name["job 1 on time"]["ts"], 1.0);
+  EXPECT_DOUBLE_EQ(by_name["job 1 on time"]["dur"], 3.0);
+  EXPECT_DOUBLE_EQ(by_name["stage 2"]["ts"], 3.0);  // they do not overlap
+}
+
+TEST_F(ScheduleTraceTest, LateJobDoesNotOverlapItsSuccessor) {
+  trace_->AddJob({.task = 7, .job = 1, .release_ns = 1000, .complete_ns = 5000, .on_time = false});
+  trace_->AddJob({.task = 7, .job = 2, .release_ns = 3000, .complete_ns = 6000});
+  const std::vector<json> slices = Slices();
+  ASSERT_EQ(slices.size(), 2u);
+  EXPECT_EQ(slices[0]["name"], "job 1 missed");
+  EXPECT_DOUBLE_EQ(slices[1]["ts"], 5.0);
+  EXPECT_EQ(slices[1]["args"]["release_ns"], 3000);
+  EXPECT_EQ(slices[1]["args"]["response_ns"], 3000);
+}
+
+TEST_F(ScheduleTraceTest, ConcurrentStagesOfAPartitionGetTracksOfTheirOwn) {
+  trace_->AddTask(8, "task eight");
+  trace_->AddStage(Stage(7, 0, 1000, 3000));
+  trace_->AddStage(Stage(8, 0, 2000, 4000));
+  trace_->AddStage(Stage(7, 1, 3000, 5000));  // the first track is free again
+  std::vector<int> tracks;
+  for (const json& slice : Slices()) {
+    if (slice["pid"] == 2) tracks.push_back(slice["tid"]);
+  }
+  ASSERT_EQ(tracks.size(), 3u);
+  EXPECT_NE(tracks[0], tracks[1]);
+  EXPECT_EQ(tracks[0], tracks[2]);
+}
+
+TEST_F(ScheduleTraceTest, VirtualDeadlineIsInTheArguments) {
+  StageTrace stage = Stage(7, 0, 1000, 3000);
+  stage.virtual_deadline_ns = 2999;
+  stage.level = SGPRS_LEVEL_MEDIUM;
+  trace_->AddStage(stage);
+  const json args = Slices()[0]["args"];
+  EXPECT_EQ(args["virtual_deadline_met"], false);
+  EXPECT_EQ(args["level"], "medium");
+}
+
+}  // namespace
+}  // namespace sgprs::observe

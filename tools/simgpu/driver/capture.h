@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stream capture (cuda.h, cuStreamBeginCapture): commands become nodes instead of work.
+#ifndef SGPRS_TOOLS_SIMGPU_DRIVER_CAPTURE_H_
+#define SGPRS_TOOLS_SIMGPU_DRIVER_CAPTURE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "tools/simgpu/driver/api.h"
+#include "tools/simgpu/driver/graph.h"
+#include "tools/simgpu/driver/objects.h"
+#include "tools/simgpu/driver/op.h"
+#include "tools/simgpu/driver/queue.h"
+
+namespace sgprs::simgpu::driver {
+
+// Captures under way in this process: the one word that every call outside captures reads.
+extern std::atomic<int> g_captures;
+inline bool CaptureActive() {
+  // relaxed: a program that captures in one thread and launches from another orders the two itself.
+  return g_captures.load(std::memory_order_relaxed) != 0;
+}
+
+using FillCommand = std::function<void(Op&, Command&)>;
+
+// All below: only worth calling while CaptureActive(). Take the captures' own lock.
+
+// If `stream` captures, adds the command to its graph and sets *captured. Errors: capture broken
+// (901), or the default stream used while a stream that joins it captures (906).
+CUresult CaptureCommand(Stream* stream, CommandKind kind, OpKind op_kind, const FillCommand& fill,
+                        bool* captured);
+// cuEventRecord, cuStreamWaitEvent.
+CUresult CaptureRecord(Stream* stream, Event* event, bool* captured);
+CUresult CaptureWait(Stream* stream, Event* event, bool* captured);
+// A call that a capturing stream can not have (wait, query, ...): breaks its capture, 900.
+CUresult RefuseOnStream(Stream* stream);
+CUresult RefuseOnContext(Context* context);
+// 907 if the event was last recorded in a capture.
+CUresult RefuseOnEvent(Event* event);
+// A "potentially unsafe" call: refused by the capture modes (cuStreamBeginCapture).
+CUresult RefuseUnsafe();
+
+CUresult BeginCapture(Stream* stream, CUstreamCaptureMode mode, Graph* graph,
+                      const std::vector<GraphNode*>& dependencies);
+CUresult EndCapture(Stream* stream, Graph** graph);
+
+struct CaptureInfo {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  uint64_t id = 0;
+  Graph* graph = nullptr;
+  const CUgraphNode* dependencies = nullptr;  // valid until the stream's next call
+  size_t dependency_count = 0;
+};
+CUresult GetCaptureInfo(Stream* stream, CaptureInfo* info);
+
+CUstreamCaptureMode ExchangeThreadMode(CUstreamCaptureMode mode);
+
+}  // namespace sgprs::simgpu::driver
+
+#endif  // SGPRS_TOOLS_SIMGPU_DRIVER_CAPTURE_H_
