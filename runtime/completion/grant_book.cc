@@ -50,7 +50,8 @@ SgprsGrant GrantBook::ToLane(const Entry& entry, uint64_t now_ns) const {
   out.stage = grant.stage;
   out.partition = static_cast<uint16_t>(grant.partition);
   out.level = static_cast<uint8_t>(grant.level);
-  const bool last = grant.stage + 1 >= grant.stage_count && grant.upto == sched::kOpen;
+  // Open ranges say stage + 2: of them none is known to be the last.
+  const bool last = grant.stage + 1 >= grant.stage_count;
   out.flags = static_cast<uint8_t>(
       (last ? SGPRS_GRANT_LAST_STAGE : 0) | (grant.learning ? SGPRS_GRANT_LEARNING : 0) |
       (grant.switched && force_switch_ ? SGPRS_GRANT_FORCED_SWITCH : 0));
