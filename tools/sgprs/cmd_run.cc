@@ -25,8 +25,10 @@ constexpr const char* kFooter =
     "The program is not changed: it is started with libsgprs-shim.so preloaded, which hands its "
     "CUDA\n"
     "launches to sgprsd. It keeps its process id, files, terminal and exit status.\n\n"
-    "Without a daemon it runs unscheduled, as without sgprs, and one line on stderr says so; with\n"
-    "--require it does not run. TIME is a number and a unit: 33.3ms, 500us, 2s.\n\n"
+    "Without a daemon it runs unscheduled, as without sgprs, and says so in one line on stderr "
+    "when\n"
+    "it launches its first kernel; with --require it does not run. TIME is a number and a unit: "
+    "33.3ms, 500us, 2s.\n\n"
     "With --simulate there is no GPU: the program gets a stand-in libcuda.so.1 and a simulated "
     "device.\n"
     "If none runs yet, `sgprsd --simulate` is started and stays. --device names the device that "
@@ -64,16 +66,13 @@ Status ResolvePaths(RunOptions* options) {
   return Status::Ok();
 }
 
-// Says what the program will lack. False: it must not run.
+// False: the program must not run. Without --require the shim says what is missing, once, if the
+// program launches something.
 bool CheckDaemon(const RunOptions& options, const std::string& socket) {
+  if (!options.require) return true;
   const Result<ControlClient> daemon = ControlClient::Connect(socket);
-  if (daemon.ok()) return true;
-  if (options.require) {
-    Fail("run", daemon.status(), kExitFailure);
-    return false;
-  }
-  Note("run", daemon.status().text() + "; running unscheduled");
-  return true;
+  if (!daemon.ok()) Fail("run", daemon.status(), kExitFailure);
+  return daemon.ok();
 }
 
 int Execute(const std::vector<std::string>& program) {

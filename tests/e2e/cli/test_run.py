@@ -41,12 +41,17 @@ class WithoutDaemon(unittest.TestCase):
         done = run("--", "sh", "-c", "kill -TERM $$", env=self.env)
         self.assertEqual(done.returncode, -signal.SIGTERM)
 
-    def test_note_is_one_line(self):
+    def test_a_program_without_cuda_is_told_nothing(self):
         done = run("--", "true", env=self.env)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_note_is_one_line(self):
+        with Stack(daemon=False) as stack:
+            env = {**stack.env, "LD_LIBRARY_PATH": os.path.dirname(DRIVER), "SGPRS_DRIVER": DRIVER}
+            done = run("--", program("resnet18"), "--input", "32x32", "--frames", "1", env=env)
         self.assertEqual(done.returncode, 0)
-        self.assertEqual(done.stdout, "")
-        self.assertEqual(done.stderr.count("\n"), 1)
-        self.assertIn("no daemon", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("no sgprsd answers", done.stderr)
         self.assertIn("unscheduled", done.stderr)
 
     def test_require_does_not_run(self):
