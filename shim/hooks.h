@@ -18,7 +18,8 @@ VirtualStream* RecordableStream(CUstream stream, bool per_thread_api);
 
 // Before a call that goes to the driver on the application's own stream: drains, and opens the
 // call. It counts as under way until the thread's next entry into the shim, or CloseDirect().
-void BeforeDirect();
+// `leaves_work` false: the call puts nothing on any stream.
+void BeforeDirect(bool leaves_work = true);
 // The thread's direct call, if one is open, is over.
 void CloseDirect();
 // The same for a kernel launch, which is counted as bypassed. Not CUDA_SUCCESS: it may not run.

@@ -3,7 +3,6 @@
 #include "runtime/base/clock.h"
 #include "shim/hooks.h"
 #include "shim/interpose/interpose.h"
-#include "shim/issue/marker.h"
 #include "shim/issue/streams.h"
 #include "shim/record/recorder.h"
 
@@ -15,7 +14,7 @@ void LeaveForGood(const char* why) {
   Session* s = TheSession();
   if (s->mode.load(std::memory_order_acquire) != Mode::kRecording) return;
   DrainAll(s);
-  TheMarkerQueue()->WaitUntilEmpty(200 * kNsPerMs);
+  WaitCompleted(s, 500 * kNsPerMs);
   ForgetAllStreams(s);
   s->mode.store(Mode::kBypass, std::memory_order_release);
   ShimLog("bypass: %s", why);
@@ -36,6 +35,7 @@ void BeforeUnload() {
 void BeginCapture() {
   Session* s = TheSession();
   CloseDirect();
+  FutexLock capture(&s->capture_lock);
   s->record_lock.lock();
   const int32_t before = s->captures.fetch_add(1, std::memory_order_relaxed);
   s->record_lock.unlock();

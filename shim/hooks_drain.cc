@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draining, and what the other hooks share.
+#include <string.h>
+
 #include "shim/hooks.h"
 #include "shim/interpose/interpose.h"
 #include "shim/issue/streams.h"
@@ -12,7 +14,20 @@ thread_local bool t_direct_open = false;  // this thread has a direct call under
 
 void OpenDirect() {
   t_direct_open = true;
+  NoteThreadState();
   TheSession()->direct_open.fetch_add(1, std::memory_order_seq_cst);
+}
+
+// Can the call leave work on a stream that later items must follow? In doubt yes.
+bool LeavesWork(const char* name) {
+  static constexpr const char* kNever[] = {"cuMemFree_",   "cuMemFreeHost", "cuMemHostUnregister",
+                                           "cuFuncSet",    "cuKernelSet",   "cuParamSet",
+                                           "cuCtxSet",     "cuMemRelease",  "cuMemUnmap",
+                                           "cuMemAddress", "cuArrayDestroy"};
+  for (const char* prefix : kNever) {
+    if (strncmp(name, prefix, strlen(prefix)) == 0) return false;
+  }
+  return strcmp(name, "cuMemFree") != 0;
 }
 
 void CountDrain(Session* s) {
@@ -36,12 +51,16 @@ VirtualStream* RecordableStream(CUstream stream, bool per_thread_api) {
   return row;
 }
 
-void BeforeDirect() {
+void BeforeDirect(bool leaves_work) {
   CloseDirect();
   Session* s = TheSession();
   const Mode mode = s->mode.load(std::memory_order_relaxed);
+  if (mode == Mode::kFlushing) DrainAll(s);
   if (mode != Mode::kRecording && mode != Mode::kAttaching && mode != Mode::kUnattached) return;
-  OpenDirect();
+  if (leaves_work) OpenDirect();
+  if (mode == Mode::kRecording && s->captures.load(std::memory_order_acquire) != 0) {
+    FutexLock wait_for_its_drain(&s->capture_lock);
+  }
   if (!Recording()) return;
   DrainAll(s);
   CountDrain(s);
@@ -128,8 +147,8 @@ EventTable* TheEventTable() {
 
 }  // namespace sgprs::shim
 
-extern "C" void SgprsDrainForCall(sgprs::shim::CallIndex) {
+extern "C" void SgprsDrainForCall(sgprs::shim::CallIndex index) {
   using namespace sgprs::shim;
-  BeforeDirect();
+  BeforeDirect(LeavesWork(CallName(index)));
   NoteBlockingCallEnd(TheSession());
 }

@@ -81,6 +81,12 @@ extern "C" CUresult Hook_cuEventCreate(CUevent* event, unsigned flags) {
   return result;
 }
 
+extern "C" CUresult Hook_cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
+  const CUresult result = SGPRS_REAL(cuIpcOpenEventHandle)(event, handle);
+  if (result == CUDA_SUCCESS) TheEventTable()->NeverDefer(*event);
+  return result;
+}
+
 extern "C" CUresult Hook_cuEventQuery(CUevent event) {
   CloseDirect();
   if (!IsIssued(TheEventTable()->Upto(event))) return CUDA_ERROR_NOT_READY;

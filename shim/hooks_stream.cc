@@ -14,7 +14,13 @@ constexpr uint32_t kMostTails = 256;
 // The row of `stream`; nullptr: nothing of ours, the call is the driver's as it stands.
 VirtualStream* RowOf(CUstream stream, bool per_thread) {
   CloseDirect();
-  return Recording() ? FindStream(TheSession(), stream, per_thread) : nullptr;
+  Session* s = TheSession();
+  if (s->mode.load(std::memory_order_relaxed) == Mode::kFlushing) DrainAll(s);
+  if (s->captures.load(std::memory_order_acquire) != 0 &&
+      s->mode.load(std::memory_order_relaxed) == Mode::kRecording) {
+    FutexLock wait_for_its_drain(&s->capture_lock);
+  }
+  return Recording() ? FindStream(s, stream, per_thread) : nullptr;
 }
 
 uint64_t UptoOf(Session* s, VirtualStream* row) {

@@ -103,11 +103,15 @@ void AtExit() {
     nanosleep(&moment, nullptr);
   }
   // So that the runtime's counts are whole; work that goes on for long is not waited for.
-  for (int i = 0; i < 200 && s->completed.load(std::memory_order_acquire) <
-                                 s->marked.load(std::memory_order_acquire);
-       ++i) {
-    nanosleep(&moment, nullptr);
-  }
+  WaitCompleted(s, 200 * kNsPerMs);
+}
+
+pthread_key_t g_thread_key;
+bool g_has_thread_key = false;
+
+void AtThreadEnd(void*) {
+  CloseDirect();
+  if (TheSession()->pid == getpid()) ForgetThread(TheSession());
 }
 
 uint32_t ProbeBackends(Session* s) {
@@ -196,6 +200,7 @@ void OncePerProcess(Session* s) {
   if (hooked) return;
   hooked = true;
   pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  g_has_thread_key = pthread_key_create(&g_thread_key, AtThreadEnd) == 0;
   atexit(AtExit);
 }
 
@@ -237,6 +242,10 @@ bool AttachOnce() {
   SayOnce(line);
   s->mode.store(refuse ? Mode::kRefused : Mode::kBypass, std::memory_order_release);
   return false;
+}
+
+void NoteThreadState() {
+  if (g_has_thread_key) pthread_setspecific(g_thread_key, TheSession());
 }
 
 CUresult RefusedError() {

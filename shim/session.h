@@ -5,7 +5,8 @@
 // Indexes. A *process index* counts every recorded item of the process from 0 and never restarts; a
 // lane that a new runtime hands over begins at process index `lane_base`.
 //
-// Locks, always taken in this order: attach_lock, record_lock, issue_lock, lane_lock.
+// Locks, always taken in this order: attach_lock, capture_lock, record_lock, issue_lock, lane_lock.
+//   capture_lock the first capture's drain: others wait until the streams are theirs again
 //   record_lock  who records: entries, arena head, job borders, stream rows
 //   issue_lock   who calls the driver on partition streams: stand-in streams
 //   lane_lock    leaf: the completer's use of the lane against its swap (a swap holds all three)
@@ -47,6 +48,7 @@ struct Session {
   int32_t pid = 0;                   // the process that attached; a forked child differs
 
   FutexMutex attach_lock;
+  FutexMutex capture_lock;
   FutexMutex record_lock;
   FutexMutex issue_lock;
   FutexMutex lane_lock;
@@ -89,7 +91,7 @@ struct Session {
   std::atomic<uint64_t> wake_at{0};     // least index that somebody sleeps for, 0 = nobody
   std::atomic<uint32_t> issue_word{0};  // futex of those who wait for `issued`
   std::atomic<CUresult> deferred_error{CUDA_SUCCESS};  // first error of an issued item
-  std::atomic<uint64_t> marked{0};  // process index up to which there are markers
+  std::atomic<uint64_t> marked{0};     // process index up to which there are markers
   std::atomic<uint64_t> completed{0};  // process index up to which the completer has told
   std::atomic<bool> issuer_running{false};
   std::atomic<bool> silent_runtime{false};  // issuing without grants
@@ -118,6 +120,8 @@ bool Recording();
 bool AttachOnce();
 // Answer for a launch that may not run (Mode::kRefused), else CUDA_SUCCESS.
 CUresult RefusedError();
+// The thread has something that must be given up when it ends (hooks_drain.cc).
+void NoteThreadState();
 // A launch went to the driver unrecorded.
 void CountBypassed();
 // One line on stderr, at most once per process and reason.

@@ -33,6 +33,10 @@ MarkerEvent* MarkerPool::Take(uint32_t partition) {
     return nullptr;
   }
   event->partition = partition;
+  {
+    FutexLock lock(&mutex_);
+    event->generation = generation_;
+  }
   event->references.store(1, std::memory_order_relaxed);
   return event;
 }
@@ -43,6 +47,7 @@ void MarkerPool::Release(MarkerEvent* event) {
   {
     FutexLock lock(&mutex_);
     uint32_t& count = free_count_[event->partition];
+    if (event->generation != generation_) return;  // its context may be gone: left as it is
     if (count < kPerPartition) {
       free_[event->partition][count++] = event;
       return;
@@ -55,6 +60,7 @@ void MarkerPool::Release(MarkerEvent* event) {
 void MarkerPool::Forget() {
   FutexLock lock(&mutex_);
   for (uint32_t& count : free_count_) count = 0;
+  ++generation_;
 }
 
 void MarkerPool::ResetAfterFork() {
@@ -98,12 +104,6 @@ bool MarkerQueue::Pop(Marker* marker) {
   *marker = ring_[head % kMarkers];
   head_.store(head + 1, std::memory_order_release);
   return true;
-}
-
-void MarkerQueue::WaitUntilEmpty(uint64_t limit_ns) const {
-  const uint64_t end_ns = NowNs() + limit_ns;
-  const timespec moment = ToTimespec(200 * kNsPerUs);
-  while (!Empty() && NowNs() < end_ns) nanosleep(&moment, nullptr);
 }
 
 void MarkerQueue::WaitForPush(uint64_t timeout_ns) {

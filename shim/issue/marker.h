@@ -18,6 +18,7 @@ namespace sgprs::shim {
 struct MarkerEvent {
   CUevent event = nullptr;
   uint32_t partition = 0;
+  uint32_t generation = 0;  // of the pool it was made for
   std::atomic<uint32_t> references{0};
 };
 
@@ -41,13 +42,14 @@ class MarkerPool {
     event->references.fetch_add(1, std::memory_order_relaxed);
   }
   void Release(MarkerEvent* event);
-  // The events kept belong to a pool that is gone: they are not used again.
+  // The events made so far belong to a pool that is gone: they are not used again.
   void Forget();
   void ResetAfterFork();
 
  private:
   static constexpr uint32_t kPerPartition = 64;
   FutexMutex mutex_;
+  uint32_t generation_ = 0;
   MarkerEvent* free_[SGPRS_MAX_PARTITIONS + 1][kPerPartition] = {};
   uint32_t free_count_[SGPRS_MAX_PARTITIONS + 1] = {};
 };
@@ -64,8 +66,6 @@ class MarkerQueue {
   bool Empty() const {
     return tail_.load(std::memory_order_acquire) == head_.load(std::memory_order_acquire);
   }
-  // Any thread: waits until the completer took everything, `limit_ns` at most.
-  void WaitUntilEmpty(uint64_t limit_ns) const;
   // Consumer sleeps until something was pushed or `timeout_ns` passed.
   void WaitForPush(uint64_t timeout_ns);
 

@@ -71,11 +71,11 @@ void FollowNullOrder(Session* s, VirtualStream* v, CUstream target) {
   }
 }
 
-// A row whose stream was destroyed and whose work is all behind markers; keeps its stand-ins.
+// A row whose stream is gone and whose work is complete; keeps its stand-ins.
 VirtualStream* TakeDeadRow(Session* s) {
-  const uint64_t marked = s->marked.load(std::memory_order_acquire);
+  const uint64_t completed = s->completed.load(std::memory_order_acquire);
   for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
-    if (!v->dead || v->recorded_upto.load(std::memory_order_relaxed) > marked) continue;
+    if (!v->dead || v->recorded_upto.load(std::memory_order_relaxed) > completed) continue;
     v->used = false;
     v->joined = true;
     v->last = nullptr;
@@ -174,6 +174,7 @@ VirtualStream* FindStream(Session* s, CUstream stream, bool per_thread_api) {
   }
   if (stream != nullptr && thread == 0 && !OfOurContext(s, stream)) return nullptr;
   FutexLock issue(&s->issue_lock);
+  if (thread != 0) NoteThreadState();
   return latest = MakeRow(s, stream, thread);
 }
 
@@ -183,7 +184,9 @@ CUstream PrepareTarget(Session* s, VirtualStream* v, uint32_t partition, SgprsLe
   if (partition >= s->partition_count) partition = 0;
   if (v->streams_generation != s->pool_generation) MakeStandIns(s, v);
   CUstream target = v->streams[partition][level == SGPRS_LEVEL_HIGH ? 1 : 0];
-  const CUstream follower = target != nullptr ? target : v->anchor;
+  // The issuer can not name another thread's own stream: such an item goes by the NULL stream.
+  const CUstream anchor = IsPerThread(*v) ? nullptr : v->anchor;
+  const CUstream follower = target != nullptr ? target : anchor;
   if (wait_anchor && target != nullptr) {
     SGPRS_REAL(cuStreamWaitEvent)(target, v->anchor_event, 0);
   }
@@ -245,6 +248,15 @@ void ForgetStream(Session* s, CUstream stream) {
   FutexLock issue(&s->issue_lock);
   for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
     if (v->anchor == stream && !v->legacy_null && !IsPerThread(*v)) v->dead = true;
+  }
+}
+
+void ForgetThread(Session* s) {
+  const uint32_t thread = ThreadId();
+  FutexLock record(&s->record_lock);
+  FutexLock issue(&s->issue_lock);
+  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
+    if (v->thread == thread) v->dead = true;
   }
 }
 

@@ -46,6 +46,8 @@ uint32_t TailsOf(Session* session, VirtualStream* row, CUstream* tails, uint32_t
 
 // The application is about to destroy `stream`; after DrainAll(). Its row is used again later.
 void ForgetStream(Session* session, CUstream stream);
+// The calling thread ends, and with it its per-thread stream. Calls no driver.
+void ForgetThread(Session* session);
 // The context is going away; after DrainAll().
 void ForgetAllStreams(Session* session);
 

@@ -31,7 +31,7 @@ struct VirtualStream {
   // Under the record lock.
   // Session::direct_epoch up to which recorded items follow what went to the anchor directly.
   uint64_t clean_epoch = 0;
-  std::atomic<bool> dead{false};  // destroyed by the application; reused once all is marked
+  std::atomic<bool> dead{false};  // destroyed by the application; reused once all is complete
   std::atomic<uint64_t> recorded_upto{0};  // process index after its latest recorded item
 
   // Under the issue lock.

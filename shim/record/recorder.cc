@@ -94,9 +94,11 @@ uint64_t IdentityOf(const Entry& e, uint64_t bytes) {
 // Has work gone to `stream`'s anchor that the item must follow? Records the event to wait for; its
 // thread may be the only one that can name the stream (per-thread streams), so it is done here.
 void FollowAnchor(Session* s, VirtualStream* stream, Entry* entry) {
-  // Acquire: CloseDirect() came after the direct call.
+  // Acquire pairs with CloseDirect(), which raises the epoch before it lowers the count: loaded the
+  // other way round, so that a call that ends in between is seen by one of the two.
+  const bool open = s->direct_open.load(std::memory_order_acquire) != 0;
   const uint64_t epoch = s->direct_epoch.load(std::memory_order_acquire);
-  if (stream->clean_epoch == epoch && s->direct_open.load(std::memory_order_acquire) == 0) return;
+  if (stream->clean_epoch == epoch && !open) return;
   if (stream->anchor_event == nullptr) {
     CUcontext popped = nullptr;
     SGPRS_REAL(cuCtxPushCurrent_v2)(stream->context);
@@ -261,6 +263,15 @@ void WaitIssuedAtMost(Session* s, uint64_t limit_ns) {
   const uint64_t end_ns = NowNs() + limit_ns;
   const timespec moment = ToTimespec(200 * kNsPerUs);
   while (s->issued.load(std::memory_order_acquire) < s->recorded.load(std::memory_order_acquire) &&
+         NowNs() < end_ns) {
+    nanosleep(&moment, nullptr);
+  }
+}
+
+void WaitCompleted(Session* s, uint64_t limit_ns) {
+  const uint64_t end_ns = NowNs() + limit_ns;
+  const timespec moment = ToTimespec(200 * kNsPerUs);
+  while (s->completed.load(std::memory_order_acquire) < s->marked.load(std::memory_order_acquire) &&
          NowNs() < end_ns) {
     nanosleep(&moment, nullptr);
   }

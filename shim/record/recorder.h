@@ -53,6 +53,9 @@ void WaitIssued(Session* session, uint64_t upto);
 // The same for everything recorded, `limit_ns` at most.
 void WaitIssuedAtMost(Session* session, uint64_t limit_ns);
 
+// Waits until the completer has told of everything issued, `limit_ns` at most.
+void WaitCompleted(Session* session, uint64_t limit_ns);
+
 // A blocking call of the application begins/ends: job borders hang on it.
 void NoteBlockingCall(Session* session, uint64_t upto);
 void NoteBlockingCallEnd(Session* session);

@@ -134,6 +134,10 @@ class Generator {
     if (on_device) {
       gpu = GpuOf(op);
       if (op.kind == OpKind::kEventWait) {
+        // A driver may leave out the wait for an event that is over, and the NULL-stream order that
+        // it would bring with it: not relied upon.
+        gpu = done;
+        AddStream(op.stream, host, &gpu);
         const int record = recorded_[op.event];
         if (record >= 0) (gpu |= gpu_[record]).set(record);
       }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random race-free programs have one result: bare, under the shim without a daemon, under sgprsd with a
-forced switch at every stage, and under a granter without any sense.
+forced switch at every stage it knows, and under a granter without any sense.
 
 $SHIM_ORDER_SEEDS: how many programs (CTest sets it). Each failure names the command that repeats it.
 """
@@ -84,8 +84,8 @@ class Order(unittest.TestCase):
         with self.stack(daemon=False) as stack:
             self.assertEqual(self.run_all(stack, shim=True), self.expected())
 
-    def test_sgprsd_that_switches_at_every_stage(self):
-        """Every stage runs in another partition than the one before."""
+    def test_sgprsd(self):
+        """Stages, where sgprsd has learnt any, run in another partition than the one before."""
         with self.stack(env={"SGPRS_FORCE_SWITCH": "1"}) as stack:
             log = os.path.join(stack.dir, "shim.log")
             stack.env["SGPRS_SHIM_LOG"] = log

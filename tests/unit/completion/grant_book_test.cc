@@ -18,7 +18,7 @@ sched::Grant MakeGrant(uint64_t job, uint32_t stage, uint64_t from, uint64_t upt
 class GrantBookTest : public ::testing::Test {
  protected:
   GrantBookTest()
-      : owner_(std::move(*lane::LaneOwner::Create(1, kUuid))),
+      : owner_(lane::LaneOwner::Create(1, kUuid).value()),
         shim_(owner_->header()),
         book_(owner_.get(), /*force_switch=*/false) {}
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 
 #include "runtime/ingress/listener.h"
@@ -56,8 +57,8 @@ class ControlServerTest : public ::testing::Test {
   ControlServerTest() {
     char name[] = "/tmp/sgprs-control-XXXXXX";
     directory_ = mkdtemp(name);
-    loop_ = std::move(*loop::Loop::Make({}));
-    listener_ = std::move(*Listener::Open({.path = path()}));
+    loop_ = loop::Loop::Make({}).value();
+    listener_ = Listener::Open({.path = path()}).value();
   }
   ~ControlServerTest() override {
     server_.reset();

@@ -13,7 +13,7 @@ constexpr uint8_t kUuid[SGPRS_UUID_BYTES] = {};
 class JobTrackerTest : public ::testing::Test {
  protected:
   JobTrackerTest()
-      : owner_(std::move(*lane::LaneOwner::Create(1, kUuid))),
+      : owner_(lane::LaneOwner::Create(1, kUuid).value()),
         shim_(owner_->header()),
         tracker_(owner_.get()) {}
 
@@ -100,7 +100,9 @@ TEST_F(JobTrackerTest, IdentitiesOfAnEndlessJobAreBounded) {
   for (uint64_t i = 0; i < JobTracker::kMostIdentities + 10; ++i) {
     shim_.Record({});
     shim_.Issue(shim_.recorded());
-    if (i % 1000 == 0) ASSERT_TRUE(Read().ok());
+    if (i % 1000 == 0) {
+      ASSERT_TRUE(Read().ok());
+    }
   }
   ASSERT_TRUE(Read().ok());
   EXPECT_TRUE(tracker_.Find(1)->lost);
@@ -123,7 +125,7 @@ TEST_F(JobTrackerTest, MalformedSlotsAreErrors) {
       {.job_first = false},              // job 0
   };
   for (const auto& launch : bad) {
-    auto owner = std::move(*lane::LaneOwner::Create(1, kUuid));
+    auto owner = lane::LaneOwner::Create(1, kUuid).value();
     sgprs::testing::FakeLane shim(owner->header());
     JobTracker tracker(owner.get());
     shim.Record(launch);

@@ -18,7 +18,7 @@ class ScheduleTraceTest : public ::testing::Test {
  protected:
   ScheduleTraceTest()
       : path_(::testing::TempDir() + "/schedule-" + std::to_string(getpid()) + ".json"),
-        trace_(std::make_unique<ScheduleTrace>(std::move(*TraceFile::Open(path_)))) {
+        trace_(std::make_unique<ScheduleTrace>(TraceFile::Open(path_).value())) {
     trace_->AddPartition(0, 34);
     trace_->AddTask(7, "task seven");
   }

@@ -15,7 +15,7 @@ namespace {
 
 class StateSegmentTest : public ::testing::Test {
  protected:
-  StateSegmentTest() : state_(std::move(*StateSegment::Create())) {
+  StateSegmentTest() : state_(StateSegment::Create().value()) {
     void* at = mmap(nullptr, state_->bytes(), PROT_READ, MAP_SHARED, state_->reader_fd(), 0);
     EXPECT_NE(at, MAP_FAILED);
     base_ = static_cast<char*>(at);

@@ -136,6 +136,34 @@ TEST_F(StreamTest, HostFunctionsRunInOrderAndMayNotCall) {
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuLaunchHostFunc(stream, nullptr, nullptr));
 }
 
+TEST_F(StreamTest, FullQueueWaitsAndGoesOn) {
+  constexpr int kStreams = 20;
+  constexpr int kEach = 1000;  // 20000 commands: more than a process can have in flight
+  const CUdeviceptr data = Allocate(kStreams * 4);
+  ASSERT_OK(cuMemsetD32(data, 0, kStreams));
+  Gate gate;
+  CUstream streams[kStreams];
+  for (CUstream& stream : streams) {
+    stream = MakeStream(CU_STREAM_NON_BLOCKING);
+    gate.Close(stream);
+  }
+  std::atomic<int> launched{0};
+  std::thread launcher([&] {
+    EXPECT_OK(cuCtxSetCurrent(context_));
+    for (int i = 0; i < kStreams * kEach; ++i, ++launched) {
+      const auto index = static_cast<size_t>(i % kStreams);
+      EXPECT_OK(LaunchAddOne(Function("add_one"), data + 4 * index, 1, streams[index]));
+    }
+  });
+  while (launched < 16000) std::this_thread::yield();
+  gate.Open();
+  launcher.join();
+  ASSERT_OK(cuCtxSynchronize());
+  int values[kStreams];
+  ASSERT_OK(cuMemcpyDtoH(values, data, sizeof(values)));
+  for (int value : values) EXPECT_EQ(kEach, value);
+}
+
 TEST_F(StreamTest, PerThreadStreamsAreSeparate) {
   unsigned long long id = 0;
   unsigned long long other_id = 0;

@@ -111,15 +111,22 @@ CUresult Channel::Map(int channel_fd, int doorbell_fd) {
 
 void Channel::Publish(uint64_t tail) {
   // seq_cst: a release for the device's acquire of command_tail (the commands are whole), and
-  // ordered before the load of `asleep`; pairs with the device's store of `asleep` before its last
-  // look.
+  // ordered before the loads of Ring and LogTail; pairs with the device's seq_cst store of
+  // `asleep`, which lies between its log entries and its last look at command_tail.
   Atomic(header_->command_tail).store(tail, std::memory_order_seq_cst);
+}
+
+void Channel::Ring() {
   if (Atomic(device_doorbell_->asleep).load(std::memory_order_seq_cst) == 0) return;
   // relaxed: the futex call itself orders; the value only has to differ. `asleep` 0 spares the next
   // ringer a call.
   Atomic(device_doorbell_->asleep).store(0, std::memory_order_relaxed);
   Atomic(device_doorbell_->sequence).fetch_add(1, std::memory_order_relaxed);
   FutexWakeAll(&device_doorbell_->sequence, true);
+}
+
+uint64_t Channel::LogTail() const {
+  return Atomic(header_->log_tail).load(std::memory_order_seq_cst);  // pairs as said in Publish
 }
 
 uint64_t Channel::CommandHead() const {

@@ -19,14 +19,19 @@ class Channel {
   const Welcome& welcome() const { return welcome_; }
   Command* commands() { return commands_; }
 
-  // Commands up to `tail` are written: shows them to the device and wakes it if it sleeps.
-  // Caller holds the queue's lock.
+  // Commands up to `tail` are written: shows them to the device. Caller holds the queue's lock.
   void Publish(uint64_t tail);
+  // Wakes the device if it sleeps.
+  void Ring();
+  // Log entries that the device has written. After Publish: what it ends and is not counted here,
+  // it ends before it looks at the commands for the last time before a sleep.
+  uint64_t LogTail() const;
   // Commands that the device has taken. Thread: any.
   uint64_t CommandHead() const;
 
   // Log, executor thread only. TakeLog: copies the next entry, false if there is none.
   bool TakeLog(LogEntry* entry);
+  bool HasLog() const { return LogTail() != log_head_; }
   // Sleeps until the device publishes more or the time is over.
   void SleepForLog(uint32_t timeout_ms);
 

@@ -70,15 +70,12 @@ void Executor::RunEffects() {
   while (EffectsWanted()) {
     if (process.channel.TakeLog(&entry)) {
       Handle(entry);
+      process.queue.NoteHandled();
       continue;
     }
     process.channel.SleepForLog(process.queue.Busy() ? kBusyLookMs : kIdleLookMs);
     // A look at the socket only when the sleep brought nothing.
-    if (process.channel.TakeLog(&entry)) {
-      Handle(entry);
-    } else if (!process.channel.Alive()) {
-      MarkLost();
-    }
+    if (!process.channel.HasLog() && !process.channel.Alive()) MarkLost();
   }
 }
 

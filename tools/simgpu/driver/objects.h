@@ -70,7 +70,7 @@ struct Stream {
   uint64_t joined_by_legacy = 0;  // our command that the default stream waits for
   uint64_t count = 0;             // commands so far
   uint64_t held_block = 0;        // see Submission::HoldBack
-  uint64_t checkpoints[2] = {};   // first commands of the newest blocks
+  uint64_t checkpoints[4] = {};   // first commands of the newest blocks
 
   bool blocking() const { return (flags & CU_STREAM_NON_BLOCKING) == 0; }
 };

@@ -81,26 +81,35 @@ void Queue::Finish(Op* op) {
   if ((before & 3) == kOpWaited) FutexWakeAll(reinterpret_cast<uint32_t*>(&op->word), false);
 }
 
+void Queue::NoteHandled() {
+  // acquire: pairs with Commit and SendControl; the words up to there are of these commands.
+  const uint64_t newest = newest_.load(std::memory_order_acquire);
+  uint64_t done = all_done_.load(std::memory_order_relaxed);  // ours
+  while (done < newest && IsDone(done + 1)) ++done;
+  all_done_.store(done, std::memory_order_release);  // pairs with MakeRoom: the slots are free
+  // release: pairs with DeviceWillLook; what Finish did for the entry is visible.
+  handled_.store(handled_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
 CUresult Queue::MakeRoom(std::unique_lock<std::mutex>& lock, bool spare) {
   for (;;) {
     const uint64_t next = tail_ + 1;
-    const uint64_t ahead = next + (spare ? 0 : kSpare);
-    uint64_t wait = 0;
-    if (next > kCommandCount && !IsDone(next - kCommandCount)) {
-      wait = next - kCommandCount;
-    } else if (ahead > kCommandCount && !IsDone(ahead - kCommandCount)) {
-      wait = ahead - kCommandCount;
-    } else {
-      if (next - known_head_ > kCommandCount) known_head_ = channel_->CommandHead();
-      if (next - known_head_ <= kCommandCount) return CUDA_SUCCESS;
+    const uint64_t most = kCommandCount - (spare ? 0 : kSpare);
+    if (next - known_done_ > most) {
+      known_done_ = all_done_.load(std::memory_order_acquire);  // pairs with NoteHandled
     }
+    if (next - known_head_ > kCommandCount) known_head_ = channel_->CommandHead();
+    const bool full = next - known_done_ > most;
+    if (!full && next - known_head_ <= kCommandCount) return CUDA_SUCCESS;
     if (CUresult status = ProcessStatus()) return status;
     channel_->Publish(tail_);
+    channel_->Ring();
+    const uint64_t oldest = known_done_ + 1;
     lock.unlock();
     CUresult result = CUDA_SUCCESS;
-    if (wait != 0) {
-      result = Wait(wait);
-    } else {
+    if (full && !IsDone(oldest)) {
+      result = Wait(oldest);
+    } else {  // the executor or the device is about to say so
       usleep(50);
       if (!channel_->Alive()) MarkLost();
     }
@@ -122,13 +131,25 @@ CUresult Queue::SendControl(const Command& command) {
   op->kind = OpKind::kNothing;
   // Ended as far as anybody here may ask. release: pairs with Pending.
   op->word.store(Generation(seq) << 2 | kOpDone, std::memory_order_release);
+  newest_.store(seq, std::memory_order_release);  // pairs with NoteHandled
   channel_->Publish(tail_);
+  channel_->Ring();
   return CUDA_SUCCESS;
 }
 
+bool Queue::DeviceWillLook(uint64_t before) const {
+  if (before == 0) return false;
+  const uint64_t logged = channel_->LogTail();
+  // acquire: pairs with NoteHandled. All entries so far are dealt with, so IsDone says what the
+  // device knew when it wrote the last of them; whatever it ends later, it looks again after.
+  if (handled_.load(std::memory_order_acquire) != logged) return false;
+  return !IsDone(before);
+}
+
 Submission::Submission(Stream* stream)
-    : queue_(TheProcess().queue), lock_(queue_.mutex_), stream_(stream), first_(queue_.tail_) {
+    : queue_(TheProcess().queue), lock_(queue_.mutex_), stream_(stream) {
   HoldBack();
+  before_ = stream_->last;
   if (status_ == CUDA_SUCCESS) JoinDefaultStream();
 }
 
@@ -136,7 +157,7 @@ void Submission::HoldBack() {
   while (status_ == CUDA_SUCCESS) {
     const uint64_t block = stream_->count / kBlock;
     if (block == stream_->held_block) return;
-    const uint64_t oldest = stream_->checkpoints[(block + 1) % 2];
+    const uint64_t oldest = stream_->checkpoints[(block + 2) % 4];
     if (queue_.IsDone(oldest)) {
       stream_->held_block = block;
       return;
@@ -191,12 +212,11 @@ uint64_t Submission::Commit() {
   const uint64_t seq = queue_.tail_ + 1;
   // release: pairs with Queue::Pending and IsDone; the op is whole.
   op_->word.store(Queue::Generation(seq) << 2 | kOpPending, std::memory_order_release);
-  if (stream_->count % kBlock == 0) stream_->checkpoints[stream_->count / kBlock % 2] = seq;
+  if (stream_->count % kBlock == 0) stream_->checkpoints[stream_->count / kBlock % 4] = seq;
   ++stream_->count;
   stream_->last = seq;
   queue_.tail_ = seq;
-  // relaxed: Busy() is a hint.
-  queue_.newest_.store(seq, std::memory_order_relaxed);
+  queue_.newest_.store(seq, std::memory_order_release);  // pairs with NoteHandled
   committed_ = true;
   return seq;
 }
@@ -209,7 +229,10 @@ void Submission::WaitFor(uint64_t seq) {
 }
 
 CUresult Submission::Publish() {
-  if (committed_) queue_.channel_->Publish(queue_.tail_);
+  if (committed_) {
+    queue_.channel_->Publish(queue_.tail_);
+    if (!queue_.DeviceWillLook(before_)) queue_.channel_->Ring();
+  }
   committed_ = false;
   if (lock_.owns_lock()) lock_.unlock();
   return status_;

@@ -40,12 +40,17 @@ class Queue {
   // Executor: the command has ended; wakes its waiters.
   void Finish(Op* op);
 
+  // Executor: one more log entry has been dealt with.
+  void NoteHandled();
+
   // The lock of everything that orders commands: streams' and contexts' submission fields.
   std::mutex& mutex() { return mutex_; }
   // Number of the newest command. Caller holds the lock.
   uint64_t tail() const { return tail_; }
-  // True while some command may be unfinished; a hint.
-  bool Busy() const { return !IsDone(newest_.load(std::memory_order_relaxed)); }
+  // True while some command is unfinished; a hint.
+  bool Busy() const {
+    return all_done_.load(std::memory_order_relaxed) < newest_.load(std::memory_order_relaxed);
+  }
 
   // A command with nothing to do in this process (streams and contexts come and go). Takes the
   // lock.
@@ -59,16 +64,23 @@ class Queue {
   static uint32_t Generation(uint64_t seq) {
     return static_cast<uint32_t>((seq / kCommandCount) & 0x3fffffff);
   }
+  // After Publish: will the device find the new commands without being woken? So if `before`, a
+  // command ahead of them in their stream, has not ended: nothing can start before it does, and the
+  // device wakes for that by itself.
+  bool DeviceWillLook(uint64_t before) const;
   // Caller holds `lock`; may drop it and take it again.
   CUresult MakeRoom(std::unique_lock<std::mutex>& lock, bool spare);
 
   Channel* channel_ = nullptr;
   Op* ops_ = nullptr;
   std::mutex mutex_;
-  uint64_t tail_ = 0;        // under mutex_
-  uint64_t known_head_ = 0;  // under mutex_
-  std::atomic<uint64_t> newest_{0};
-  std::atomic<int> spin_{0};  // rounds that a waiter looks before it sleeps; learns
+  uint64_t tail_ = 0;                  // under mutex_
+  uint64_t known_done_ = 0;            // under mutex_: all_done_ as last seen
+  uint64_t known_head_ = 0;            // under mutex_: CommandHead() as last seen
+  std::atomic<uint64_t> newest_{0};    // tail_, for the executor
+  std::atomic<uint64_t> handled_{0};   // log entries; the executor's
+  std::atomic<uint64_t> all_done_{0};  // every command up to here has ended; the executor's
+  std::atomic<int> spin_{0};           // rounds that a waiter looks before it sleeps; learns
 };
 
 // Commands of one call for one stream, in order. Holds the queue's lock from the constructor to
@@ -103,7 +115,7 @@ class Submission {
   Stream* stream_;
   Op* op_ = nullptr;
   Command* command_ = nullptr;
-  uint64_t first_ = 0;
+  uint64_t before_ = 0;  // newest command of the stream before ours
   bool committed_ = false;
   CUresult status_ = CUDA_SUCCESS;
 };
