@@ -61,8 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Require(again->pool.sm_counts == config->pool.sm_counts && again->policy == config->policy);
   Require(again->socket_path == config->socket_path && again->trace_file == config->trace_file);
   Require(again->pool.oversubscription == config->pool.oversubscription);
-  constexpr pool::DeviceShape kDevices[] = {
-      {1, 1, 1}, {7, 3, 2}, {68, 2, 2}, {132, 8, 8}, {100, 40, 7}, {65536, 1, 65536}};
+  constexpr pool::DeviceShape kDevices[] = {{1, 1, 1},   {7, 3, 2},    {68, 2, 2},
+                                            {132, 8, 8}, {100, 40, 7}, {65536, 1, 65536}};
   for (const pool::DeviceShape& device : kDevices) {
     CheckLayout(*config, device, false);
     CheckLayout(*config, device, true);

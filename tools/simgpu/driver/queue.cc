@@ -173,8 +173,9 @@ void Submission::JoinDefaultStream() {
     if (!stream_->blocking()) return;
     const Stream* legacy = stream_->view->legacy;
     if (legacy == nullptr || legacy->last <= stream_->joined_legacy) return;
-    stream_->joined_legacy = legacy->last;
-    WaitFor(legacy->last);
+    const uint64_t last = legacy->last;
+    WaitFor(last);  // may drop the lock: another thread must not take the join for done before
+    stream_->joined_legacy = std::max(stream_->joined_legacy, last);
     return;
   }
   std::vector<uint64_t> pending;  // WaitFor may drop the lock

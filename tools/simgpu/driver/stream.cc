@@ -104,7 +104,10 @@ SIM_API CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
   }
   // relaxed: the command itself orders. Never recorded: nothing to wait for.
   const uint64_t record = event->record.load(std::memory_order_relaxed);
-  if (TheProcess().queue.IsDone(record)) return CUDA_SUCCESS;
+  // On the NULL stream and on blocking ones the wait is an action that orders the two, whatever the
+  // event is worth.
+  const bool orders = stream->legacy || stream->blocking();
+  if (!orders && TheProcess().queue.IsDone(record)) return CUDA_SUCCESS;
   Submission submission(stream);
   submission.WaitFor(record);
   return submission.Publish();
