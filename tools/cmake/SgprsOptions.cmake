@@ -21,6 +21,11 @@ if(CCACHE)
 endif()
 
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  add_compile_options(-Wno-restrict) # false alarms on operator+ of strings: gcc bug 105651
+endif()
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 option(SGPRS_WERROR "Warnings are errors" ON)
 if(SGPRS_WERROR)
   add_compile_options(-Werror)
