@@ -113,7 +113,8 @@ bool Answers(const std::string& socket) { return ConnectSeqpacket(socket, 1000).
 
 Result<std::string> EnsureSimulation(const SimulationRequest& request,
                                      const Installation& installation) {
-  // The device alone may be one whose daemon another caller is just starting: the lock waits for it.
+  // The device alone may be one whose daemon another caller is just starting: the lock waits for
+  // it.
   if (Answers(request.simgpu_socket) && Answers(request.control_socket)) return std::string();
   const std::string directory = env::RuntimeDir();
   Result<UniqueFd> lock = LockDirectory(directory);

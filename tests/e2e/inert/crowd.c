@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 64 threads that use the loader while the program forks children, and children that use it once the
- * threads are gone (glibc's loader can not be used in a child forked while other threads are in it).
- * No CUDA. Prints how many of each were right. */
+/* 64 threads that use the loader while the program forks children, and children that use it once
+ * the threads are gone (glibc's loader can not be used in a child forked while other threads are in
+ * it). No CUDA. Prints how many of each were right. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -409,8 +409,8 @@ TEST_F(SchedulerTest, LoopWithoutPeriodThatOutgrowsItsLengthGoesOn) {
   EXPECT_THAT(scheduler_->TakeFinishedJobs(), SizeIs(1));
 }
 
-// A process without a period that never pauses: its range grows while nobody wants the partition, and
-// no further once somebody does.
+// A process without a period that never pauses: its range grows while nobody wants the partition,
+// and no further once somebody does.
 TEST_F(SchedulerTest, RangeOfALoneProcessIsExtendedBeforeItsEnd) {
   Make();
   const TaskId task = Add(0);
