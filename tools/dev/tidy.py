@@ -115,9 +115,11 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("paths", nargs="*", default=["include/", "runtime/", "shim/", "tools/"])
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     CACHE.mkdir(parents=True, exist_ok=True)
     build = arguments.build.resolve()
+    if not (build / "compile_commands.json").is_file():
+        parser.error(f"{arguments.build} is not built: run `make build`")
     bad = check(build, select(build, arguments.paths), arguments.jobs)
     prune()
     return 1 if bad else 0
