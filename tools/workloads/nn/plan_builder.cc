@@ -87,7 +87,7 @@ Tensor PlanBuilder::Depthwise(const Tensor& x, int kernel, int stride, int pad) 
                              (x.width + 2 * pad - kernel) / stride + 1);
   const float bound = HeBound(kernel * kernel);
   const uint64_t weights =
-      NewWeights(static_cast<uint64_t>(x.channels * kernel * kernel), -bound, bound);
+      NewWeights(static_cast<uint64_t>(x.channels) * kernel * kernel, -bound, bound);
   plan_.launches.push_back(
       {"wl_depthwise",
        {Blocks(y.plane(), kFlatThreads), static_cast<uint32_t>(y.channels)},
