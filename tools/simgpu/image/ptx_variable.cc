@@ -257,7 +257,7 @@ PtxVariable ReadNamed(PtxTokens& tokens, const Attributes& attributes,
   if (name.kind != PtxToken::Kind::kName) tokens.Fail("name of a variable expected");
   if (attributes.type == nullptr) tokens.Fail("variable without a type");
   std::vector<uint64_t> dimensions = ReadDimensions(tokens);
-  if (!tokens.status().ok()) return variable;
+  if (!tokens.status().ok() || attributes.type == nullptr) return variable;
 
   variable.name = name.text;
   uint64_t size = attributes.type->size_bytes * attributes.vector;

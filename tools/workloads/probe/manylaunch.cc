@@ -2,6 +2,7 @@
 // Rounds of launches of one kernel with eight arguments, then a synchronisation: what a launch
 // costs the thread that makes it, and what a round costs the program. The kernel chains a value, so
 // that a launch lost, repeated or out of order is seen.
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <ctime>
@@ -78,7 +79,7 @@ class ManyLaunch {
     const uint64_t launched_ns = NowNs();
     Check(api_, api_.cuStreamSynchronize(stream_), "wait");
     if (timings == nullptr) return;
-    timings->launch_ns.Add((launched_ns - start_ns) / options_.launches);
+    timings->launch_ns.Add((launched_ns - start_ns) / std::max<uint64_t>(options_.launches, 1));
     timings->round_ns.Add(NowNs() - start_ns);
   }
 
