@@ -95,7 +95,17 @@ Status Client::Process(uint64_t now_ns) {
     if (row_.first_release_ns == 0) row_.first_release_ns = release.first_launch_ns;
   }
   if (!released_.empty()) CloseJobs(UINT64_MAX, now_ns);
-  return Status::Ok();
+  return BoundJobs(now_ns);
+}
+
+// Jobs that are complete without a word of it would pile up until the next tick, without end if
+// there is never a quiet one.
+Status Client::BoundJobs(uint64_t now_ns) {
+  if (tracker_->open_jobs() <= ingress::JobTracker::kMostOpenJobs) return Status::Ok();
+  ReportFromCursors(now_ns);
+  if (tracker_->open_jobs() <= ingress::JobTracker::kMostOpenJobs) return Status::Ok();
+  return Status(ErrorCode::kInvalid,
+                fmt::format("{} jobs begun and not complete", tracker_->open_jobs()));
 }
 
 // Fills in how much of the job is recorded by now.
@@ -123,6 +133,13 @@ void Client::NoteProgress(const completion::GrantBook::Progress& progress) {
   MoveGranted();
 }
 
+void Client::ReportFromCursors(uint64_t now_ns) {
+  const completion::GrantBook::Progress progress = book_->ReportFromCursors(now_ns, &reports_);
+  Report(&reports_, now_ns);
+  NoteProgress(progress);
+  CloseJobs(UINT64_MAX, now_ns);
+}
+
 void Client::CloseJobs(uint64_t before, uint64_t now_ns) {
   while (std::optional<ingress::JobTracker::Job> job = tracker_->TakeOver(before)) {
     scheduler_->JobClosed(task_, job->id, job->identities, job->last_complete_ns, now_ns);
@@ -143,10 +160,7 @@ Status Client::Tick(uint64_t now_ns) {
   const lane::LaneCursors& seen = lane_->cursors();
   // The cursor is published before its completion; a tick later the completion is late for good.
   if (seen.completed == completed_at_tick_ && seen.completed > book_->reported_upto()) {
-    const completion::GrantBook::Progress progress = book_->ReportFromCursors(now_ns, &reports_);
-    Report(&reports_, now_ns);
-    NoteProgress(progress);
-    CloseJobs(UINT64_MAX, now_ns);
+    ReportFromCursors(now_ns);
   }
   completed_at_tick_ = seen.completed;
   const uint64_t bypassed = lane_->CopyCountersUntrusted().bypassed;
@@ -179,10 +193,7 @@ void Client::NoteFinished(const sched::FinishedJob& job) {
 
 void Client::Finish(uint64_t now_ns) {
   if (!started() || !Process(now_ns).ok()) return;
-  const completion::GrantBook::Progress progress = book_->ReportFromCursors(now_ns, &reports_);
-  Report(&reports_, now_ns);
-  NoteProgress(progress);
-  CloseJobs(UINT64_MAX, now_ns);
+  ReportFromCursors(now_ns);
   if (std::optional<ingress::JobTracker::Job> job = tracker_->TakeLast()) {
     scheduler_->JobClosed(task_, job->id, job->identities, job->last_complete_ns, now_ns);
   }

@@ -75,6 +75,9 @@ class Client {
   Client() = default;
   void Report(std::vector<sched::StageReport>* reports, uint64_t now_ns);
   void NoteProgress(const completion::GrantBook::Progress& progress);
+  // Takes for complete what the lane's cursors say, completion entry or not.
+  void ReportFromCursors(uint64_t now_ns);
+  Status BoundJobs(uint64_t now_ns);
   // Tells the scheduler of jobs that are over, of those before job `before`.
   void CloseJobs(uint64_t before, uint64_t now_ns);
   void MoveGranted();

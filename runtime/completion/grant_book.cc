@@ -185,6 +185,8 @@ void GrantBook::FinishJob(uint64_t job, uint64_t complete_ns) {
 void GrantBook::CloseJob(uint64_t job, uint64_t complete_ns) {
   FinishJob(job, complete_ns);
   while (!open_.empty() && open_.front().grant.job <= job) open_.pop_front();
+  // An issuer that takes no grants is not to make them pile up.
+  while (!waiting_.empty() && waiting_.front().grant.job <= job) waiting_.pop_front();
 }
 
 std::vector<StageRecord> GrantBook::TakeEnded() { return std::exchange(ended_, {}); }

@@ -59,13 +59,14 @@ Status JobTracker::Take(const SgprsSlot& slot, uint64_t now_ns, std::vector<Rele
   if (jobs_.empty()) return Status::Ok();  // the job was closed already
   Job& job = jobs_.back();
   if (job.lost) return Status::Ok();
-  if (job.identities.size() == kMostIdentities) {
+  if (job.identities.size() == kMostIdentities || identities_ == 4 * kMostIdentities) {
     job.lost = true;
     return Status::Ok();
   }
   Result<uint64_t> identity = Identity(slot);
   if (!identity.ok()) return identity.status();
   job.identities.push_back(*identity);
+  ++identities_;
   return Status::Ok();
 }
 
@@ -111,6 +112,7 @@ std::optional<JobTracker::Job> JobTracker::TakeOver(uint64_t before) {
   if (jobs_.front().completed_upto < jobs_.front().end) return std::nullopt;
   std::optional<Job> job(std::move(jobs_.front()));
   jobs_.pop_front();
+  identities_ -= job->identities.size();
   if (job->lost) job->identities.clear();
   return job;
 }

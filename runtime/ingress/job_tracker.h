@@ -3,7 +3,8 @@
 // an end and the identities of their launches.
 //
 // Trust: slots are copied once, then checked; job ordinals must rise. Thread: the loop's. Memory is
-// bounded: identities of a job are kept up to kMostIdentities, the list of jobs by the lane's ring.
+// bounded: identities are kept up to kMostIdentities a job and four times that in all; the list of
+// jobs by the caller, who looks at open_jobs().
 #ifndef SGPRS_RUNTIME_INGRESS_JOB_TRACKER_H_
 #define SGPRS_RUNTIME_INGRESS_JOB_TRACKER_H_
 
@@ -20,6 +21,7 @@ namespace sgprs::ingress {
 class JobTracker {
  public:
   static constexpr size_t kMostIdentities = 65536;
+  static constexpr size_t kMostOpenJobs = SGPRS_LANE_SLOTS;
   static constexpr uint64_t kUnknownEnd = UINT64_MAX;
 
   struct Job {
@@ -54,6 +56,7 @@ class JobTracker {
 
   // nullptr if the job is not open (any more).
   const Job* Find(uint64_t id) const;
+  size_t open_jobs() const { return jobs_.size(); }
   uint64_t scanned() const { return scanned_; }
 
  private:
@@ -65,6 +68,7 @@ class JobTracker {
   uint64_t scanned_ = 0;  // next slot to read
   uint64_t last_job_ = 0;
   uint64_t last_release_ns_ = 0;
+  size_t identities_ = 0;              // kept, of all jobs
   std::deque<Job> jobs_;               // open ones, in order
   std::vector<uint64_t> kernel_hash_;  // by kernel id - 1; 0 = not looked up yet
 };

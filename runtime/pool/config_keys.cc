@@ -15,7 +15,23 @@ namespace {
 
 Status Bad(std::string text) { return Status(ErrorCode::kInvalid, std::move(text)); }
 
-std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+// As a TOML basic string, in one line.
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      constexpr char kHex[] = "0123456789abcdef";
+      quoted += "\\u00";
+      quoted += kHex[static_cast<unsigned char>(c) / 16];
+      quoted += kHex[static_cast<unsigned char>(c) % 16];
+      continue;
+    }
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  quoted += '"';
+  return quoted;
+}
 
 std::string Number(double value) {
   char text[32];

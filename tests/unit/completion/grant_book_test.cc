@@ -98,6 +98,18 @@ TEST_F(GrantBookTest, FullRingKeepsGrantsAndTheirOrder) {
   EXPECT_EQ(book_.unpublished(), 0u);
 }
 
+TEST_F(GrantBookTest, GrantsOfClosedJobsDoNotPileUp) {
+  for (uint64_t job = 1; job <= 2 * SGPRS_LANE_GRANTS; ++job) {
+    book_.Add(MakeGrant(job, 0, 0, 1), job - 1, NowNs());
+  }
+  ASSERT_EQ(book_.unpublished(), SGPRS_LANE_GRANTS);  // the issuer takes none
+  book_.CloseJob(2 * SGPRS_LANE_GRANTS - 1, NowNs());
+  EXPECT_EQ(book_.unpublished(), 1u);
+  while (shim_.TakeGrant()) continue;
+  book_.Publish(NowNs());
+  EXPECT_EQ(shim_.TakeGrant()->job, 2 * SGPRS_LANE_GRANTS);
+}
+
 TEST_F(GrantBookTest, GrantedCursorEndsWhereTheJobDoes) {
   shim_.RecordJob(10);
   ASSERT_TRUE(owner_->Observe().ok());

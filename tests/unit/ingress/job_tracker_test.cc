@@ -109,6 +109,30 @@ TEST_F(JobTrackerTest, IdentitiesOfAnEndlessJobAreBounded) {
   EXPECT_EQ(tracker_.Find(1)->identities.size(), JobTracker::kMostIdentities);
 }
 
+TEST_F(JobTrackerTest, IdentitiesOfAllOpenJobsAreBounded) {
+  constexpr uint64_t kLaunches = 4096;
+  constexpr uint64_t kMost = 4 * JobTracker::kMostIdentities;
+  const uint64_t fits = kMost / kLaunches;
+  for (uint64_t job = 0; job < fits + 8; ++job) {  // issued, never complete
+    shim_.RecordJob(kLaunches);
+    shim_.Issue(shim_.recorded());
+    ASSERT_TRUE(Read().ok());
+  }
+  size_t kept = 0;
+  for (uint64_t job = 1; job <= fits + 8; ++job) {
+    kept += tracker_.Find(job)->identities.size();
+    EXPECT_EQ(tracker_.Find(job)->lost, job > fits) << job;
+  }
+  EXPECT_EQ(kept, kMost);
+  // Room comes back with the jobs that are over.
+  shim_.CompleteSilently(shim_.recorded());
+  tracker_.NoteComplete(shim_.recorded(), 900);
+  while (tracker_.TakeOver()) continue;
+  shim_.RecordJob(kLaunches);
+  ASSERT_TRUE(Read().ok());
+  EXPECT_EQ(tracker_.Find(fits + 9)->identities.size(), kLaunches);
+}
+
 TEST_F(JobTrackerTest, JobWithoutItsFirstSlotBeginsWhereItIsSeen) {
   shim_.Record({.job = 41});
   shim_.Record({.job = 42});
