@@ -13,3 +13,9 @@ for program in "${programs[@]}"; do
   echo "== $name"
   "$program" --benchmark_out="build/bench/$name.json" --benchmark_out_format=json "$@"
 done
+export SGPRS_BIN_DIR=$PWD/build/bin SGPRS_LIB_DIR=$PWD/build/lib
+for script in tests/bench/bench_*.py; do
+  name=$(basename "$script" .py)
+  echo "== $name"
+  python3 "$script" | tee "build/bench/$name.json"
+done

@@ -37,6 +37,7 @@ class HostileClient {
       : daemon_(daemon), id_(daemon->Join(hello)) {
     // A lane dies with its client; the pointers are used while the daemon still has it.
     h_ = daemon_->client(id_)->lane()->header();
+    layout_ = *h_;  // as handed over: it overwrites its own copy, too
   }
 
   uint64_t id() const { return id_; }
@@ -57,11 +58,12 @@ class HostileClient {
       case 5:
         return Complete(a, value, false);
       case 6:
-        return Garbage(h_->completions_offset, h_->completion_count * sizeof(SgprsCompletion), a,
-                       value);
+        return Garbage(layout_.completions_offset,
+                       layout_.completion_count * sizeof(SgprsCompletion), a, value);
       case 7:
-        return Garbage(h_->slots_offset + (h_->recorded % h_->slot_count) * sizeof(SgprsSlot),
-                       sizeof(SgprsSlot), a, value);
+        return Garbage(
+            layout_.slots_offset + (h_->recorded % layout_.slot_count) * sizeof(SgprsSlot),
+            sizeof(SgprsSlot), a, value);
       case 8:
         return Garbage(0, sizeof(*h_), a, value);
       case 9:
@@ -95,7 +97,7 @@ class HostileClient {
 
   // `count` launches; bits of `a`: 0-2 what is odd about them.
   void Launches(uint64_t count, uint8_t a, bool first) {
-    auto* slots = reinterpret_cast<SgprsSlot*>(reinterpret_cast<char*>(h_) + h_->slots_offset);
+    auto* slots = reinterpret_cast<SgprsSlot*>(reinterpret_cast<char*>(h_) + layout_.slots_offset);
     if (first) ++job_;
     for (uint64_t i = 0; i < count; ++i) {
       SgprsSlot slot = {};
@@ -106,7 +108,7 @@ class HostileClient {
       slot.kind = SGPRS_SLOT_KERNEL;
       slot.stream = (a & 4) != 0 ? static_cast<uint32_t>(i) : 0;
       slot.flags = (first && i == 0) || (a & 2) != 0 ? SGPRS_SLOT_JOB_FIRST : 0;
-      slots[h_->recorded % h_->slot_count] = slot;
+      slots[h_->recorded % layout_.slot_count] = slot;
       ++h_->recorded;
     }
   }
@@ -125,14 +127,15 @@ class HostileClient {
     completion.gpu_ns = value;
     completion.job = job_;
     completion.flags = static_cast<uint16_t>(value >> 60);
-    auto* ring =
-        reinterpret_cast<SgprsCompletion*>(reinterpret_cast<char*>(h_) + h_->completions_offset);
-    ring[h_->completions_published++ % h_->completion_count] = completion;
+    auto* ring = reinterpret_cast<SgprsCompletion*>(reinterpret_cast<char*>(h_) +
+                                                    layout_.completions_offset);
+    ring[h_->completions_published++ % layout_.completion_count] = completion;
   }
 
   SmallDaemon* const daemon_;
   const uint64_t id_;
   SgprsLaneHeader* h_;
+  SgprsLaneHeader layout_;
   uint32_t job_ = 0;
 };
 

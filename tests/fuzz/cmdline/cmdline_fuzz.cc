@@ -5,14 +5,14 @@
 //
 // Input: the first byte chooses the parser ('d' duration, 's' sgprs, 'r' sgprsd, else values of
 // options), the rest is the text; of a command line each line is an argument.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -122,18 +122,18 @@ void Sgprsd(std::vector<std::string> words) {
   words.insert(words.begin(), "sgprsd");
   std::vector<char*> argv;
   for (std::string& word : words) {
-    // Neither files nor our own log; help and versions are printed.
+    // Neither files nor our own log.
     if (word.find("config") != std::string::npos || word.find("log") != std::string::npos) return;
     argv.push_back(word.data());
   }
   runtime::Options options;
   runtime::ParseResult parsed;
-  std::string said;
-  (void)Printed(&stdout, [&] {
-    said = Printed(&stderr, [&] {
-      parsed = runtime::ParseOptions(static_cast<int>(argv.size()), argv.data(), &options);
-    });
+  std::ostringstream help;
+  std::streambuf* const real = std::cout.rdbuf(help.rdbuf());
+  const std::string said = Printed(&stderr, [&] {
+    parsed = runtime::ParseOptions(static_cast<int>(argv.size()), argv.data(), &options);
   });
+  std::cout.rdbuf(real);
   if (parsed.run) {
     (void)runtime::CheckText(options).ok();
   } else if (parsed.exit_code != runtime::kExitOk) {
