@@ -8,6 +8,7 @@
 
 #include "runtime/base/duration.h"
 #include "tools/sgprs/command.h"
+#include "tools/sgprs/demo_check.h"
 #include "tools/sgprs/demo_report.h"
 #include "tools/sgprs/demo_session.h"
 #include "tools/sgprs/exit_code.h"
@@ -104,9 +105,15 @@ int Demo(const DemoOptions& options) {
     const Status there = Require(path, std::filesystem::path(path).filename().string());
     if (!there.ok()) return Fail("demo", there, kExitFailure);
   }
+  int interrupted = 0;
+  const Status understood = CheckDemoOptions(options, *installation, &interrupted);
+  if (!understood.ok()) {
+    const bool usage = understood.code() == ErrorCode::kInvalid;
+    return Fail("demo", understood,
+                interrupted != 0 ? kExitSignal + interrupted : (usage ? kExitUsage : kExitFailure));
+  }
   std::vector<DemoResult> results;
   for (const std::string& policy : options.policies) {
-    int interrupted = 0;
     Result<DemoResult> result = RunPolicy(options, *installation, policy, &interrupted);
     if (!result.ok()) {
       return Fail("demo", result.status(),
@@ -131,7 +138,7 @@ void AddMeasurementOptions(CLI::App* command, const std::shared_ptr<DemoOptions>
   command->add_option("--tasks", options->tasks, "Processes that share the device")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, 256));
+      ->check(CLI::Range(1, 256).description("1..256"));
   command
       ->add_option_function<std::string>(
           "--seconds",
@@ -140,8 +147,9 @@ void AddMeasurementOptions(CLI::App* command, const std::shared_ptr<DemoOptions>
             if (!ns.ok()) throw CLI::ValidationError("--seconds", ns.status().text());
             options->window_ns = *ns;
           },
-          "Length of the measured window, per policy [6]")
-      ->type_name("S");
+          "Length of the measured window, per policy")
+      ->type_name("S")
+      ->default_str("6");
   command
       ->add_option_function<std::string>(
           "--fps",
@@ -151,13 +159,14 @@ void AddMeasurementOptions(CLI::App* command, const std::shared_ptr<DemoOptions>
             options->fps = text;
             options->period_ns = *ns;
           },
-          "Frames per second of each process [30]")
-      ->type_name("F");
+          "Frames per second of each process")
+      ->type_name("F")
+      ->default_str("30");
   command->add_option("--policies", options->policies, "Policies to compare")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("A,B")
-      ->capture_default_str();
+      ->default_str("naive,sgprs");
 }
 
 }  // namespace
@@ -176,13 +185,14 @@ void AddDemo(CLI::App* app, Invocation* invocation) {
   command->add_option("--partitions", options->partitions, "Partitions of the pool")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::Range(1, SGPRS_MAX_PARTITIONS));
+      ->check(CLI::Range(1, SGPRS_MAX_PARTITIONS)
+                  .description(fmt::format("1..{}", SGPRS_MAX_PARTITIONS)));
   command
       ->add_option("--oversubscription", options->oversubscription,
                    "Sum of the partitions' sizes, in devices")
       ->type_name("X")
       ->capture_default_str()
-      ->check(CLI::Range(0.1, 32.0));
+      ->check(CLI::Range(0.1, 32.0).description("0.1..32"));
   command
       ->add_option("--trace", options->trace,
                    "Trace file; with several policies, each adds its name (default: "

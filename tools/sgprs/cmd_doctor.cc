@@ -146,7 +146,7 @@ void AddDoctor(CLI::App* app, Invocation* invocation) {
   command->footer(
       "ok: there. absent: not there, and not needed by everybody. missing: nothing can be "
       "scheduled.\n\n"
-      "Exit status: 0; 1 if something is missing.");
+      "Exit status: 0; 1 if something is missing; 2 if the command line was not understood.");
   command->callback([=] { invocation->action = [=] { return Doctor(*json, *socket); }; });
 }
 

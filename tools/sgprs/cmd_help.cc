@@ -15,6 +15,8 @@
 namespace sgprs::cli {
 namespace {
 
+constexpr const char* kShortFooter = "Exit status: 0; 2 if the command line was not understood.";
+
 struct Variable {
   const char* name;
   const char* help;
@@ -63,7 +65,11 @@ void AddVersion(CLI::App* app, Invocation* invocation) {
   CLI::App* command = app->add_subcommand("version", "Version of this program and of its ABI");
   auto json = std::make_shared<bool>(false);
   AddJson(command, json.get());
+  command->footer(kShortFooter);
   command->callback([=] { invocation->action = [=] { return Version(*json); }; });
+  app->add_flag_callback(
+      "--version", [=] { invocation->action = [] { return Version(false); }; },
+      "Print the version and exit");
 }
 
 void AddHelp(CLI::App* app, Invocation* invocation) {
@@ -72,7 +78,8 @@ void AddHelp(CLI::App* app, Invocation* invocation) {
   auto topic = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   command->add_option("topic", *topic, "A command, or `environment`");
-  AddJson(command, json.get());
+  AddJson(command, json.get())->description("With `environment`: print JSON instead of text");
+  command->footer(kShortFooter);
   command->callback([=] {
     if (*topic == "environment") {
       invocation->action = [=] { return EnvironmentHelp(*json); };

@@ -33,7 +33,7 @@ constexpr const char* kFooter =
     "device.\n"
     "If none runs yet, `sgprsd --simulate` is started and stays. --device names the device that "
     "is\n"
-    "then started (`simgpu --help` lists them). The program must use the driver API.\n\n"
+    "then started (`simgpu --list-devices`). The program must use the driver API.\n\n"
     "Examples:\n"
     "  sgprs run --fps 30 -- python3 detect.py\n"
     "  sgprs run --name lidar --period 100ms --deadline 50ms --class high -- ./lidar\n"
@@ -60,8 +60,11 @@ Status ResolvePaths(RunOptions* options) {
   }
   for (std::string& library : options->kernels) {
     Status status = MakeAbsolute(&library, "--kernels");
-    if (status.ok()) status = Require(library, "--kernels");
     if (!status.ok()) return status;
+    if (access(library.c_str(), R_OK) != 0) {
+      return Status(ErrorCode::kNotFound,
+                    fmt::format("--kernels {}: {}", library, std::strerror(errno)));
+    }
   }
   return Status::Ok();
 }

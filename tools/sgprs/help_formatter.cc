@@ -48,7 +48,11 @@ std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
 }
 
 std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
-  return Wrap(CLI::Formatter::make_option_desc(option), kHelpColumns);
+  std::string text = CLI::Formatter::make_option_desc(option);
+  if (!option->get_default_str().empty()) {
+    text += " (default: " + option->get_default_str() + ")";
+  }
+  return Wrap(text, kHelpColumns);
 }
 
 std::string HelpText(const CLI::App* about) {

@@ -100,9 +100,17 @@ class Demo(unittest.TestCase):
         self.nothing_is_left()
         return errors.splitlines()[-1]
 
+    def test_a_wrong_word_is_said_before_anything_is_measured(self):
+        for arguments in (("--device", "nosuch"), ("--policies", "sgprs,nosuch"), ("--policies", "nosuch,,sgprs"),
+                          ("--policies=",), ("--policies", "sgprs,sgprs"), ("--oversubscription", "nan")):
+            with self.subTest(arguments):
+                demo = self.start(*arguments)
+                out, errors = demo.communicate(timeout=100)
+                self.assertEqual((demo.returncode, out, errors.count("\n")), (2, "", 1), errors)
+                self.assertRegex(errors, r"^sgprs demo: .*(nosuch|stands twice|missing|nan)")
+                self.nothing_is_left()
+
     def test_failures_give_the_reason(self):
-        self.assertIn("nosuchgpu", self.failure("--device", "nosuchgpu"))
-        self.assertIn("nosuchpolicy", self.failure("--policies", "nosuchpolicy"))
         self.assertIn("nosuchprogram", self.failure("--workload", "nosuchprogram"))
 
     def test_a_workload_that_fails_names_itself_and_why(self):

@@ -72,6 +72,18 @@ TEST(CommandLineTest, EveryCommandHasHelp) {
   EXPECT_EQ(Call({}).code, kExitUsage);
 }
 
+TEST(CommandLineTest, DemoHelpHasEveryDefault) {
+  const std::string help = Call({"demo", "--help"}).out;
+  for (const char* value : {"8", "6", "30", "naive,sgprs", "rtx2080ti", "resnet18", "3", "1.5"}) {
+    EXPECT_THAT(help, HasSubstr(std::string("(default: ") + value));
+  }
+}
+
+TEST(CommandLineTest, VersionIsAnOptionToo) {
+  EXPECT_EQ(Call({"--version"}).out, Call({"version"}).out);
+  EXPECT_EQ(Call({"--version"}).code, kExitOk);
+}
+
 TEST(CommandLineTest, EnvironmentHelpListsEveryVariable) {
   const Outcome outcome = Call({"help", "environment"});
 #define SGPRS_ENV(identifier, name, help) EXPECT_THAT(outcome.out, HasSubstr(name));
