@@ -15,18 +15,17 @@ sched::SchedulerConfig MakeSchedulerConfig(const pool::Config& config, std::stri
                                            const std::vector<pool::PartitionSpan>& spans,
                                            uint32_t device_sm_count) {
   sched::SchedulerConfig out;
-  const uint32_t capacity =
-      pool::PartitionCapacity(config.pool, static_cast<uint32_t>(spans.size()));
-  for (const pool::PartitionSpan& span : spans) out.partitions.push_back({span.sm_count, capacity});
+  for (const pool::PartitionSpan& span : spans) out.partitions.push_back({span.sm_count});
   out.device_sm_count = device_sm_count;
   out.policy = policy;
+  out.options = config.options;
+  out.overload = config.overload;
   out.stages = config.stages;
   out.window = config.window;
   out.learning_jobs = config.learning_jobs;
   out.learning_chunks = config.learning_chunks;
   out.relearn_after = config.relearn_after;
   out.min_stage_ns = config.min_stage_ns;
-  out.deadline_margin = config.deadline_margin;
   out.force_switch = config.force_switch;
   out.max_open_launches = config.max_open_launches;
   out.open_grant_ns = config.open_grant_ns;
@@ -46,7 +45,7 @@ Result<std::unique_ptr<DevicePool>> DevicePool::Make(const pool::Config& config,
   }
   Result<std::vector<pool::PartitionSpan>> spans =
       pool::LayOutPool(config.pool, {hello.sm_count, hello.sm_minimum, hello.sm_alignment},
-                       chosen->traits().full_size_pool);
+                       chosen->traits().pool);
   if (!spans.ok()) return spans.status();
   auto scheduler =
       sched::Scheduler::Make(MakeSchedulerConfig(config, policy, *spans, hello.sm_count));

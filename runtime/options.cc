@@ -22,6 +22,8 @@ namespace {
 struct Overrides {
   std::string config_path;
   std::string policy;
+  std::string overload;
+  std::string admission;
   std::string partitions;
   std::string oversubscription;
   std::string socket;
@@ -61,6 +63,9 @@ Status Apply(const Overrides& overrides, pool::Config* config) {
     std::string value;
   } rows[] = {
       {"", "policy", "--policy", overrides.policy.empty() ? "" : Quoted(overrides.policy)},
+      {"", "overload", "--overload", overrides.overload.empty() ? "" : Quoted(overrides.overload)},
+      {"", "admission", "--admission",
+       overrides.admission.empty() ? "" : Quoted(overrides.admission)},
       {"", "log", "--log", overrides.log.empty() ? "" : Quoted(overrides.log)},
       {"pool", "partitions", "--partitions",
        overrides.partitions.empty() ? "" : NumberOrText(overrides.partitions)},
@@ -88,6 +93,9 @@ void Declare(CLI::App* app, Overrides* overrides, Options* options) {
   app->add_option("--device", options->device, "which device to simulate (simgpu --list-devices)");
   app->add_option("--policy", overrides->policy,
                   "policy to begin with: " + std::string(policy::PolicyNames()));
+  app->add_option("--overload", overrides->overload,
+                  "more work than fits: late (jobs end late), hold (they wait for their release)");
+  app->add_option("--admission", overrides->admission, "tasks that do not fit: off, warn, reject");
   app->add_option("--partitions", overrides->partitions,
                   "how many partitions, a list of sizes [30,20], or auto");
   app->add_option("--oversubscription", overrides->oversubscription,
@@ -175,14 +183,14 @@ Result<std::string> CheckText(const Options& options) {
   }
   const model::DeviceDescription* device = model::FindDevice(
       options.device.empty() ? model::kDefaultDevice : std::string_view(options.device));
-  const bool full_size = policy::MakePolicy(options.config.policy)->traits().full_size_pool;
+  const policy::PoolShape shape = policy::MakePolicy(options.config.policy)->traits().pool;
   Result<std::vector<pool::PartitionSpan>> spans = pool::LayOutPool(
-      options.config.pool, {device->sm_count, device->sm_minimum, device->sm_alignment}, full_size);
+      options.config.pool, {device->sm_count, device->sm_minimum, device->sm_alignment}, shape);
   if (!spans.ok()) return spans.status();
   text += fmt::format(
       "# pool on {} ({} SMs), {} stages at once in each partition:\n", device->display_name,
       device->sm_count,
-      pool::PartitionCapacity(options.config.pool, static_cast<uint32_t>(spans->size())));
+      policy::PartitionCapacity(options.config.options, static_cast<uint32_t>(spans->size())));
   for (size_t i = 0; i < spans->size(); ++i) {
     const pool::PartitionSpan& span = (*spans)[i];
     text += fmt::format("#   partition {}: {} SMs, {} to {}\n", i, span.sm_count, span.first_sm,

@@ -10,7 +10,7 @@ namespace {
 class EdfPolicy : public Policy {
  public:
   PolicyTraits traits() const override {
-    return {.staged = false, .full_size_pool = true, .stealing = Stealing::kEverything};
+    return {.staged = false, .pool = PoolShape::kFullSize, .stealing = Stealing::kEverything};
   }
 
   Placement Place(const StageView& stage, const Snapshot& snapshot) override {
@@ -30,6 +30,6 @@ class EdfPolicy : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> MakeEdf() { return std::make_unique<EdfPolicy>(); }
+std::unique_ptr<Policy> MakeEdf(const PolicyOptions&) { return std::make_unique<EdfPolicy>(); }
 
 }  // namespace sgprs::policy

@@ -24,6 +24,6 @@ class FifoPolicy : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> MakeFifo() { return std::make_unique<FifoPolicy>(); }
+std::unique_ptr<Policy> MakeFifo(const PolicyOptions&) { return std::make_unique<FifoPolicy>(); }
 
 }  // namespace sgprs::policy

@@ -16,9 +16,11 @@ inline bool IsBestEffort(const StageView& stage) {
 }
 
 // Class first, level second: high-class stages go before low-class ones whatever their level
-// (DARIS, papers.md 2.2), best effort last.
-inline uint64_t BandKey(const StageView& stage, SgprsLevel level) {
-  return static_cast<uint64_t>(stage.task_class) * 4 + static_cast<uint64_t>(level);
+// (DARIS, papers.md 2.2), best effort last. Without `class_levels` high and low class are one.
+inline uint64_t BandKey(const StageView& stage, SgprsLevel level, bool class_levels = true) {
+  const bool one = !class_levels && stage.task_class == SGPRS_CLASS_HIGH;
+  const uint64_t band = one ? SGPRS_CLASS_LOW : stage.task_class;
+  return band * 4 + static_cast<uint64_t>(level);
 }
 
 // Level inside the class: high = last `high_stages` stages, medium = the predecessor missed its
@@ -39,18 +41,22 @@ inline bool IsIdle(const PartitionView& partition) {
   return partition.running == 0 && partition.queued == 0;
 }
 
+// When partition `index` is estimated to end once `stage` is behind what it has.
+inline uint64_t EndNs(const StageView& stage, const Snapshot& snapshot, uint32_t index) {
+  const uint64_t finish_ns = snapshot.partitions[index].finish_ns;
+  const uint64_t start = finish_ns > snapshot.now_ns ? finish_ns : snapshot.now_ns;
+  const uint64_t cost = index < stage.cost_ns.size() ? stage.cost_ns[index] : 0;
+  return start > UINT64_MAX - cost ? UINT64_MAX : start + cost;
+}
+
 // The partition whose work is estimated to end first once `stage` is behind it; ties: lowest index.
 // With `idle_only`, kNoPartition if none is idle.
 inline uint32_t EarliestEnd(const StageView& stage, const Snapshot& snapshot, bool idle_only) {
   uint32_t best = kNoPartition;
   uint64_t best_end = 0;
   for (uint32_t i = 0; i < snapshot.partitions.size(); ++i) {
-    const PartitionView& partition = snapshot.partitions[i];
-    if (idle_only && !IsIdle(partition)) continue;
-    const uint64_t start =
-        partition.finish_ns > snapshot.now_ns ? partition.finish_ns : snapshot.now_ns;
-    const uint64_t cost = i < stage.cost_ns.size() ? stage.cost_ns[i] : 0;
-    const uint64_t end = start > UINT64_MAX - cost ? UINT64_MAX : start + cost;
+    if (idle_only && !IsIdle(snapshot.partitions[i])) continue;
+    const uint64_t end = EndNs(stage, snapshot, i);
     if (best != kNoPartition && end >= best_end) continue;
     best = i;
     best_end = end;

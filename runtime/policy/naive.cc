@@ -10,7 +10,7 @@ namespace {
 class NaivePolicy : public Policy {
  public:
   PolicyTraits traits() const override {
-    return {.staged = false, .full_size_pool = true, .bounded = false};
+    return {.staged = false, .pool = PoolShape::kFullSize, .bounded = false};
   }
 
   Placement Place(const StageView& stage, const Snapshot& snapshot) override {
@@ -23,6 +23,6 @@ class NaivePolicy : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> MakeNaive() { return std::make_unique<NaivePolicy>(); }
+std::unique_ptr<Policy> MakeNaive(const PolicyOptions&) { return std::make_unique<NaivePolicy>(); }
 
 }  // namespace sgprs::policy

@@ -9,11 +9,11 @@
 
 namespace sgprs::policy {
 
-std::unique_ptr<Policy> MakeSgprs();
-std::unique_ptr<Policy> MakeNaive();
-std::unique_ptr<Policy> MakeFifo();
-std::unique_ptr<Policy> MakeEdf();
-std::unique_ptr<Policy> MakeStatic();
+std::unique_ptr<Policy> MakeSgprs(const PolicyOptions& options);
+std::unique_ptr<Policy> MakeNaive(const PolicyOptions& options);
+std::unique_ptr<Policy> MakeFifo(const PolicyOptions& options);
+std::unique_ptr<Policy> MakeEdf(const PolicyOptions& options);
+std::unique_ptr<Policy> MakeStatic(const PolicyOptions& options);
 
 }  // namespace sgprs::policy
 

@@ -24,9 +24,9 @@ constexpr std::array<PolicyRow, 5> kPolicies = {{
 
 std::span<const PolicyRow> PolicyTable() { return kPolicies; }
 
-std::unique_ptr<Policy> MakePolicy(std::string_view name) {
+std::unique_ptr<Policy> MakePolicy(std::string_view name, const PolicyOptions& options) {
   for (const PolicyRow& row : kPolicies) {
-    if (row.name == name) return row.make();
+    if (row.name == name) return row.make(options);
   }
   return nullptr;
 }

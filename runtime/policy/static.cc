@@ -9,7 +9,7 @@ namespace {
 
 class StaticPolicy : public Policy {
  public:
-  PolicyTraits traits() const override { return {}; }
+  PolicyTraits traits() const override { return {.pool = PoolShape::kDisjoint}; }
 
   Placement Place(const StageView& stage, const Snapshot& snapshot) override {
     return {stage.task % static_cast<uint32_t>(snapshot.partitions.size()),
@@ -28,6 +28,8 @@ class StaticPolicy : public Policy {
 
 }  // namespace
 
-std::unique_ptr<Policy> MakeStatic() { return std::make_unique<StaticPolicy>(); }
+std::unique_ptr<Policy> MakeStatic(const PolicyOptions&) {
+  return std::make_unique<StaticPolicy>();
+}
 
 }  // namespace sgprs::policy

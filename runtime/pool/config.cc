@@ -86,7 +86,13 @@ Status ReadKey(std::string_view section, const toml::key& name, const toml::node
 
 Status ReadTable(const toml::table& table, std::string_view section, std::string_view file,
                  Config* config) {
+  // A preset stands before what it would undo.
+  if (const toml::node* preset = section.empty() ? nullptr : table.get("preset")) {
+    Status status = ReadKey(section, toml::key("preset", preset->source()), *preset, file, config);
+    if (!status.ok()) return status;
+  }
   for (const auto& [name, value] : table) {
+    if (!section.empty() && name == "preset") continue;
     Status status;
     if (!section.empty() || !IsSection(name.str())) {
       status = ReadKey(section, name, value, file, config);

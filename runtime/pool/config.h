@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/policy/admission.h"
+#include "runtime/policy/overload.h"
+#include "runtime/policy/policy_options.h"
 #include "sgprs/abi/abi.h"
 
 namespace sgprs::pool {
@@ -20,19 +23,20 @@ struct PoolConfig {
   uint32_t partitions = 0;                     // how many; 0 = auto
   std::vector<uint32_t> sm_counts;             // sizes in SMs; empty = an equal split
   double oversubscription = 1.5;               // of an equal split
-  uint32_t capacity = 0;                       // stages at once in a partition; 0 = auto
   SgprsBackend backend = SGPRS_BACKEND_GREEN;  // the first that clients try
 };
 
 struct Config {
   std::string policy = "sgprs";
+  policy::PolicyOptions options;  // [policy_options]
+  policy::OverloadMode overload = policy::OverloadMode::kLate;
+  policy::AdmissionMode admission = policy::AdmissionMode::kOff;
   std::string log_level = "info";
   PoolConfig pool;
 
   // [stages]
   uint32_t stages = 6;
   uint64_t min_stage_ns = 20'000;
-  double deadline_margin = 1.0;
   bool force_switch = false;
 
   // [learning]

@@ -163,17 +163,6 @@ Status SetOversubscription(const toml::node& value, Config* config) {
   return Status::Ok();
 }
 
-Status SetCapacity(const toml::node& value, Config* config) {
-  const toml::value<std::string>* text = value.as_string();
-  const toml::value<int64_t>* number = value.as_integer();
-  const bool automatic = text != nullptr && text->get() == "auto";
-  if (!automatic && (number == nullptr || number->get() < 1 || number->get() > 1024)) {
-    return Bad("must be \"auto\" or a number from 1 to 1024");
-  }
-  config->pool.capacity = automatic ? 0 : static_cast<uint32_t>(number->get());
-  return Status::Ok();
-}
-
 constexpr std::string_view kBackends[SGPRS_BACKEND_COUNT] = {"green", "mps", "priority", "none"};
 
 Status SetBackend(const toml::node& value, Config* config) {
@@ -186,11 +175,47 @@ Status SetBackend(const toml::node& value, Config* config) {
   return Bad("must be one of green, mps, priority, none");
 }
 
-Status SetMargin(const toml::node& value, Config* config) {
-  Result<double> number = ReadNumber(value, 0.01, 1.0);
-  if (!number.ok()) return number.status();
-  config->deadline_margin = *number;
+// One of the names that `find` knows.
+template <auto Member, auto kFind>
+Status SetName(const toml::node& value, Config* config, std::string_view names) {
+  const toml::value<std::string>* text = value.as_string();
+  const auto found = text != nullptr ? kFind(text->get()) : std::nullopt;
+  if (!found) return Bad("must be one of " + std::string(names));
+  config->*Member = *found;
   return Status::Ok();
+}
+
+Status SetOverload(const toml::node& value, Config* config) {
+  return SetName<&Config::overload, &policy::FindOverload>(value, config, policy::kOverloadNames);
+}
+
+Status SetAdmission(const toml::node& value, Config* config) {
+  return SetName<&Config::admission, &policy::FindAdmission>(value, config,
+                                                             policy::kAdmissionNames);
+}
+
+// A policy's option as text: its rule sees no TOML.
+Result<std::string> OptionText(const toml::node& value) {
+  if (const auto* text = value.as_string()) return text->get();
+  if (const auto* number = value.as_integer()) return std::to_string(number->get());
+  if (const auto* flag = value.as_boolean()) return std::string(flag->get() ? "true" : "false");
+  if (const auto* number = value.as_floating_point()) return Number(number->get());
+  return Status(ErrorCode::kInvalid, "must be one value");
+}
+
+ConfigKey OptionKey(const policy::PolicyOptionRow& row) {
+  const auto set = [&row](const toml::node& value, Config* config) -> Status {
+    const Result<std::string> text = OptionText(value);
+    return text.ok() ? row.set(*text, &config->options) : text.status();
+  };
+  // Numbers and flags as they are, names in quotes.
+  const auto show = [&row](const Config& config) {
+    const std::string text = row.show(config.options);
+    const bool bare = text == "true" || text == "false" ||
+                      text.find_first_not_of("0123456789.") == std::string::npos;
+    return bare ? text : Quoted(text);
+  };
+  return {"policy_options", row.name, row.help, set, show};
 }
 
 Status SetForceSwitch(const toml::node& value, Config* config) {
@@ -205,9 +230,15 @@ Status SetForceSwitch(const toml::node& value, Config* config) {
 #define SGPRS_DURATION(member) &SetDuration<&Config::member>, &ShowDuration<&Config::member>
 #define SGPRS_TEXT(member) &SetText<&Config::member>, &ShowText<&Config::member>
 
-constexpr ConfigKey kKeys[] = {
+const ConfigKey kKeys[] = {
     {"", "policy", "which policy decides (`sgprs policy` lists them)", &SetPolicy,
      &ShowText<&Config::policy>},
+    {"", "overload",
+     "more work than fits: late (jobs end late), hold (jobs wait for their next release)",
+     &SetOverload,
+     [](const Config& config) { return Quoted(policy::OverloadName(config.overload)); }},
+    {"", "admission", "a task that does not fit: off (say nothing), warn, reject", &SetAdmission,
+     [](const Config& config) { return Quoted(policy::AdmissionName(config.admission)); }},
     {"", "log", "least level logged: trace, debug, info, warn, error, off", &SetLogLevel,
      &ShowText<&Config::log_level>},
 
@@ -216,19 +247,12 @@ constexpr ConfigKey kKeys[] = {
     {"pool", "oversubscription", "sum of the sizes of an equal split, in GPUs",
      &SetOversubscription,
      [](const Config& config) { return Number(config.pool.oversubscription); }},
-    {"pool", "capacity",
-     "stages at once in a partition; \"auto\": 3 with two partitions, 2 with more", &SetCapacity,
-     [](const Config& config) {
-       return config.pool.capacity == 0 ? "\"auto\"" : std::to_string(config.pool.capacity);
-     }},
     {"pool", "backend", "what clients try first: green, mps, priority, none", &SetBackend,
      [](const Config& config) { return Quoted(kBackends[config.pool.backend]); }},
 
     {"stages", "count", "stages a job is cut into", SGPRS_INTEGER(stages, 1, SGPRS_MAX_STAGES)},
     {"stages", "least", "jobs are cut into fewer stages rather than into shorter ones",
      SGPRS_DURATION(min_stage_ns)},
-    {"stages", "margin", "part of the deadline that virtual deadlines share out", &SetMargin,
-     [](const Config& config) { return Number(config.deadline_margin); }},
     {"stages", "force_switch",
      "every stage in another partition than the one before it (for tests)", &SetForceSwitch,
      [](const Config& config) { return std::string(config.force_switch ? "true" : "false"); }},
@@ -270,6 +294,15 @@ constexpr ConfigKey kKeys[] = {
 
 }  // namespace
 
-std::span<const ConfigKey> ConfigKeys() { return kKeys; }
+std::span<const ConfigKey> ConfigKeys() {
+  static const std::vector<ConfigKey> keys = [] {
+    std::vector<ConfigKey> all(std::begin(kKeys), std::end(kKeys));
+    for (const policy::PolicyOptionRow& row : policy::PolicyOptionTable()) {
+      all.push_back(OptionKey(row));
+    }
+    return all;
+  }();
+  return keys;
+}
 
 }  // namespace sgprs::pool

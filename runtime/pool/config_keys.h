@@ -3,6 +3,7 @@
 #ifndef SGPRS_RUNTIME_POOL_CONFIG_KEYS_H_
 #define SGPRS_RUNTIME_POOL_CONFIG_KEYS_H_
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,12 +21,12 @@ struct ConfigKey {
   std::string_view name;
   std::string_view help;  // one line
   // Takes the value; an error's text says what it should have been.
-  Status (*set)(const toml::node& value, Config* config);
+  std::function<Status(const toml::node& value, Config* config)> set;
   // The value as TOML.
-  std::string (*show)(const Config& config);
+  std::function<std::string(const Config& config)> show;
 };
 
-// THE list of keys, sections in order.
+// THE list of keys, sections in order; [policy_options] comes from policy::PolicyOptionTable().
 std::span<const ConfigKey> ConfigKeys();
 
 }  // namespace sgprs::pool

@@ -24,10 +24,15 @@ uint32_t PartitionCount(const PoolConfig& config, const DeviceShape& device) {
 }
 
 Result<std::vector<uint32_t>> Sizes(const PoolConfig& config, const DeviceShape& device,
-                                    bool full_size) {
+                                    policy::PoolShape shape) {
   const uint32_t count = config.sm_counts.empty() ? PartitionCount(config, device)
                                                   : static_cast<uint32_t>(config.sm_counts.size());
-  if (full_size) return std::vector<uint32_t>(count, device.sm_count);
+  if (shape == policy::PoolShape::kFullSize) return std::vector<uint32_t>(count, device.sm_count);
+  if (shape == policy::PoolShape::kDisjoint) {
+    const uint32_t alignment = std::max(1u, device.sm_alignment);
+    const uint32_t part = device.sm_count / count / alignment * alignment;
+    return std::vector<uint32_t>(count, Fit(std::max(1u, part), device));
+  }
   if (config.sm_counts.empty()) {
     const auto total = static_cast<uint64_t>(
         std::floor(static_cast<double>(device.sm_count) * config.oversubscription));
@@ -48,14 +53,14 @@ Result<std::vector<uint32_t>> Sizes(const PoolConfig& config, const DeviceShape&
 }  // namespace
 
 Result<std::vector<PartitionSpan>> LayOutPool(const PoolConfig& config, const DeviceShape& device,
-                                              bool full_size) {
+                                              policy::PoolShape shape) {
   if (device.sm_count == 0) return Status(ErrorCode::kInvalid, "the device has no SMs");
   if (device.sm_minimum > device.sm_count) {
     return Status(ErrorCode::kInvalid, "the device has " + std::to_string(device.sm_count) +
                                            " SMs, fewer than its least partition of " +
                                            std::to_string(device.sm_minimum));
   }
-  Result<std::vector<uint32_t>> sizes = Sizes(config, device, full_size);
+  Result<std::vector<uint32_t>> sizes = Sizes(config, device, shape);
   if (!sizes.ok()) return sizes.status();
 
   uint64_t total = 0;
@@ -75,12 +80,6 @@ Result<std::vector<PartitionSpan>> LayOutPool(const PoolConfig& config, const De
     before += size;
   }
   return spans;
-}
-
-uint32_t PartitionCapacity(const PoolConfig& config, uint32_t partition_count) {
-  if (config.capacity != 0) return config.capacity;
-  if (partition_count <= 1) return 4;
-  return partition_count == 2 ? 3 : 2;
 }
 
 }  // namespace sgprs::pool

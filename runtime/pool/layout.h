@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/policy/policy.h"
 #include "runtime/pool/config.h"
 
 namespace sgprs::pool {
@@ -25,8 +26,9 @@ struct PartitionSpan {
 };
 
 // Sizes. Equal split (papers.md 1.4): ceil(floor(SMs * oversubscription) / n), rounded up to the
-// alignment, at most the device. A list is taken as it is, rounded the same way. `full_size`
-// (policy::PolicyTraits::full_size_pool): every partition is the whole device.
+// alignment, at most the device. A list is taken as it is, rounded the same way. `shape`
+// (policy::PolicyTraits::pool): kFullSize: every partition is the whole device; kDisjoint: an equal
+// split rounded down, so that the parts do not overlap (least sizes permitting).
 // "auto": 3 partitions, fewer on a device that has not room for 3 of the least size.
 //
 // Places: intervals spread evenly from the first SM to the last, so that they overlap as little as
@@ -34,11 +36,7 @@ struct PartitionSpan {
 //
 // Error kInvalid: the device has no SMs, or a size that it can not give.
 Result<std::vector<PartitionSpan>> LayOutPool(const PoolConfig& config, const DeviceShape& device,
-                                              bool full_size);
-
-// Stages at once in a partition: the configured number, else papers.md 1.4: 3 with two partitions,
-// 2 with three or more; 4 with one (two high and two low streams).
-uint32_t PartitionCapacity(const PoolConfig& config, uint32_t partition_count);
+                                              policy::PoolShape shape);
 
 }  // namespace sgprs::pool
 

@@ -24,7 +24,7 @@ Status CheckPartitions(const SchedulerConfig& config) {
     status =
         CheckRange("SM count", config.partitions[i].sm_count, 1, UINT32_MAX).WithContext(which);
     if (status.ok()) {
-      status = CheckRange("capacity", config.partitions[i].capacity, 1, 1024).WithContext(which);
+      status = CheckRange("capacity", config.partitions[i].capacity, 0, 1024).WithContext(which);
     }
   }
   return status;
@@ -35,6 +35,7 @@ Status Check(const SchedulerConfig& config) {
     const char* name;
     uint64_t value, least, most;
   } ranges[] = {
+      {"max_tasks", config.max_tasks, 1, 1'000'000},
       {"stages", config.stages, 1, SGPRS_MAX_STAGES},
       {"window", config.window, 1, 1000},
       {"learning_jobs", config.learning_jobs, 1, 1000},
@@ -47,9 +48,9 @@ Status Check(const SchedulerConfig& config) {
     Status status = CheckRange(range.name, range.value, range.least, range.most);
     if (!status.ok()) return status;
   }
-  if (!(config.deadline_margin > 0.0 && config.deadline_margin <= 1.0)) {
+  if (!(config.options.deadline_margin > 0.0 && config.options.deadline_margin <= 1.0)) {
     return Status(ErrorCode::kInvalid, "deadline_margin is " +
-                                           std::to_string(config.deadline_margin) +
+                                           std::to_string(config.options.deadline_margin) +
                                            ", must be above 0 and at most 1");
   }
   return CheckPartitions(config);
@@ -60,7 +61,7 @@ Status Check(const SchedulerConfig& config) {
 Result<std::unique_ptr<Scheduler>> Scheduler::Make(const SchedulerConfig& config) {
   Status status = Check(config);
   if (!status.ok()) return status;
-  std::unique_ptr<policy::Policy> policy = policy::MakePolicy(config.policy);
+  std::unique_ptr<policy::Policy> policy = policy::MakePolicy(config.policy, config.options);
   if (policy == nullptr) {
     return Status(ErrorCode::kNotFound, "no policy \"" + config.policy + "\"; there are " +
                                             std::string(policy::PolicyNames()));

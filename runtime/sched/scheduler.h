@@ -8,17 +8,18 @@
 // job is complete when its progress reaches the learnt length -> JobClosed when the next one
 // begins.
 //
-// Learning (design.md 5): the first job runs in ranges as they come and gives the launch sequence;
-// the next `learning_jobs` run cut into up to `learning_chunks` equal chunks, which measures where
-// time goes; then the job is cut into `stages` stages of balanced time (fewer if they would be
-// shorter than `min_stage_ns`). Per stage and partition the
-// cost is the maximum of the last `window` measurements; what was never measured is scaled from a
-// partition that was. `relearn_after` jobs in a row off the sequence start it again.
+// Learning (design.md 5; not with a profile): the first job runs in ranges as they come and gives
+// the launch sequence; the next `learning_jobs` run cut into up to `learning_chunks` equal chunks,
+// which measures where time goes; then the job is cut into `stages` stages of balanced time (fewer
+// if they would be shorter than `min_stage_ns`). Per stage and partition the cost is the maximum of
+// the last `window` measurements; what was never measured is scaled from a partition that was.
+// `relearn_after` jobs in a row off the sequence start it again.
 #ifndef SGPRS_RUNTIME_SCHED_SCHEDULER_H_
 #define SGPRS_RUNTIME_SCHED_SCHEDULER_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,21 +35,26 @@ inline constexpr uint64_t kOpen = UINT64_MAX;
 
 struct PartitionConfig {
   uint32_t sm_count = 0;
-  uint32_t capacity = 2;  // stages at once (papers.md 1.4: 3 with two partitions, else 2)
+  uint32_t capacity = 0;  // stages at once; 0 = as the policy's options say
 };
 
 struct SchedulerConfig {
   std::vector<PartitionConfig> partitions;
   uint32_t device_sm_count = 0;
   std::string policy = "sgprs";
+  policy::PolicyOptions options;
+  policy::OverloadMode overload = policy::OverloadMode::kLate;
+  // A job held so long starts whatever the gate says: a shim without a grant for 10 s grants
+  // itself.
+  uint64_t max_hold_ns = 5'000'000'000;
+  uint32_t max_tasks = SGPRS_MAX_TASKS;
   uint32_t stages = 6;
   uint32_t window = 5;
   uint32_t learning_jobs = 2;
   uint32_t learning_chunks = 24;
   uint32_t relearn_after = 3;
   uint64_t min_stage_ns = 20'000;
-  double deadline_margin = 1.0;  // virtual deadlines share margin * D (papers.md 1.10)
-  bool force_switch = false;     // every stage in another partition than its predecessor (tests)
+  bool force_switch = false;  // every stage in another partition than its predecessor (tests)
 
   // Jobs whose length is not known, and what a task without a period does beyond it, are granted in
   // ranges of about `open_grant_ns` of work, at most `max_open_launches` launches each (README.md).
@@ -65,14 +71,30 @@ struct SchedulerConfig {
   uint64_t max_wait_ns = 1'000'000'000;
 };
 
+// What is known of a task before it runs (design.md 5: an offline profile).
+struct TaskProfile {
+  struct Cost {
+    uint32_t sm_count = 0;
+    uint64_t ns = 0;
+  };
+  struct Stage {
+    uint64_t end = 0;         // launches of the job before its end; rising
+    std::vector<Cost> costs;  // by size of partition, at least one; other sizes are scaled
+  };
+  std::vector<uint64_t> launches;  // identities, as in JobClosed; its size is the job's length
+  std::vector<Stage> stages;       // at most SGPRS_MAX_STAGES; the last ends at the length
+};
+
 struct TaskConfig {
   std::string name;
   SgprsTaskClass task_class = SGPRS_CLASS_LOW;
-  uint64_t period_ns = 0;    // 0 = not periodic
-  uint64_t deadline_ns = 0;  // relative, 0 = period_ns; both 0 = no deadline
+  uint64_t period_ns = 0;              // 0 = not periodic
+  uint64_t deadline_ns = 0;            // relative, 0 = period_ns; both 0 = no deadline
+  std::optional<TaskProfile> profile;  // with it nothing is to be learnt first
 };
 
-// Launches [from, upto) of the job may be issued on `partition`.
+// Launches [from, upto) of the job may be issued on `partition`. With lookahead a grant may come
+// before the task's stage before it is complete: it begins when that is.
 struct Grant {
   TaskId task = 0;
   uint64_t job = 0;
@@ -113,10 +135,16 @@ struct FinishedJob {
   uint32_t stages = 0;
   uint32_t stages_late = 0;
   uint32_t switches = 0;
-  uint64_t skipped_periods = 0;  // whole periods without a release before this job
-  bool off_signature = false;    // as far as known by then; TaskView counts all of them
+  // Whole periods without a release before this job; `held_periods` of them because it was held:
+  // its launches were recorded for an earlier release and ran for this one.
+  uint64_t skipped_periods = 0;
+  uint64_t held_periods = 0;
+  bool off_signature = false;  // as far as known by then; TaskView counts all of them
   bool on_time = true;
 };
+
+// (m,k) history (README.md, "Hold"): a window is kWindowSlots consecutive releases.
+inline constexpr uint32_t kWindowSlots = 10;
 
 struct TaskView {
   bool scheduled = false;  // stages are cut
@@ -129,6 +157,13 @@ struct TaskView {
   uint64_t stages_late = 0;
   uint64_t switches = 0;
   uint64_t jobs_off_signature = 0;
+  uint64_t jobs_held = 0;     // times that a job was held to its next release
+  uint64_t longest_hold = 0;  // most releases in a row that were held
+  // Fewest jobs that ran on time in any window of kWindowSlots releases; kWindowSlots until one is
+  // full.
+  uint32_t worst_window = kWindowSlots;
+  uint64_t response_ns = 0;  // of one job: the sum of its stages' times; 0 = unknown
+  uint64_t service_ns = 0;   // of one job: that divided by the stages that the pool runs at once
 };
 
 struct PartitionStats {
@@ -157,6 +192,9 @@ class Scheduler {
   // Closes an earlier job that is still open, as soon as what is known of it is complete; until
   // then the new one waits. What such a job was not granted yet is granted openly first, so that
   // grants stay in program order.
+  // Under kHold (and `daris`) a periodic job may get no grant until a later release of its task: it
+  // then counts as that release's job, with its deadline. A process that was held presents its next
+  // jobs early; while the pool is overloaded they are the next release's and wait for it.
   virtual void JobReleased(TaskId task, uint64_t job, uint64_t first_launch_ns,
                            uint64_t now_ns) = 0;
   virtual void StageProgress(TaskId task, const StageReport& report, uint64_t now_ns) = 0;
@@ -172,9 +210,13 @@ class Scheduler {
   // UINT64_MAX = never. Later is harmless but for the delay.
   virtual uint64_t NextWakeNs() const = 0;
 
-  // Swaps the policy: queued stages are placed anew, running ones finish where they are.
+  // Swaps the policy, options as configured: queued stages are placed anew, running ones finish
+  // where they are.
   virtual Status SetPolicy(std::string_view name, uint64_t now_ns) = 0;
   virtual std::string_view policy_name() const = 0;
+  // What happens from the next release on; jobs that wait start at once under kLate.
+  virtual void SetOverload(policy::OverloadMode mode, uint64_t now_ns) = 0;
+  virtual policy::OverloadMode overload() const = 0;
 
   virtual std::vector<FinishedJob> TakeFinishedJobs() = 0;
   virtual TaskView View(TaskId task) const = 0;

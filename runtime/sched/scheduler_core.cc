@@ -35,9 +35,14 @@ SchedulerCore::SchedulerCore(const SchedulerConfig& config, std::unique_ptr<poli
       policy_name_(TableName(config.policy)),
       policy_(std::move(policy)),
       traits_(policy_->traits()),
+      overload_(config.overload),
       views_(config.partitions.size()) {
   for (const PartitionConfig& partition : config.partitions) {
-    partitions_.emplace_back(partition.sm_count, partition.capacity);
+    const auto count = static_cast<uint32_t>(config.partitions.size());
+    partitions_.emplace_back(partition.sm_count,
+                             partition.capacity != 0
+                                 ? partition.capacity
+                                 : policy::PartitionCapacity(config.options, count));
   }
 }
 
@@ -47,9 +52,9 @@ Result<TaskId> SchedulerCore::AddTask(const TaskConfig& config, uint64_t now_ns)
     return Status(ErrorCode::kInvalid, "task \"" + config.name + "\": no class " +
                                            std::to_string(static_cast<int>(config.task_class)));
   }
-  if (free_ids_.empty() && tasks_.size() >= SGPRS_MAX_TASKS) {
+  if (free_ids_.empty() && tasks_.size() >= config_.max_tasks) {
     return Status(ErrorCode::kExhausted, "task \"" + config.name + "\": there are already " +
-                                             std::to_string(SGPRS_MAX_TASKS) + " tasks");
+                                             std::to_string(config_.max_tasks) + " tasks");
   }
   TaskId id = static_cast<TaskId>(tasks_.size());
   if (free_ids_.empty()) {
@@ -162,7 +167,7 @@ uint64_t SchedulerCore::NextWakeNs() const {
 }
 
 Status SchedulerCore::SetPolicy(std::string_view name, uint64_t now_ns) {
-  std::unique_ptr<policy::Policy> policy = policy::MakePolicy(name);
+  std::unique_ptr<policy::Policy> policy = policy::MakePolicy(name, config_.options);
   if (policy == nullptr) {
     return Status(ErrorCode::kNotFound, "no policy \"" + std::string(name) + "\"; there are " +
                                             std::string(policy::PolicyNames()));
@@ -182,6 +187,8 @@ Status SchedulerCore::SetPolicy(std::string_view name, uint64_t now_ns) {
   }
   return Status::Ok();
 }
+
+void SchedulerCore::SetOverload(policy::OverloadMode mode, uint64_t) { overload_ = mode; }
 
 std::vector<FinishedJob> SchedulerCore::TakeFinishedJobs() { return std::exchange(finished_, {}); }
 

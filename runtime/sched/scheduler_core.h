@@ -37,6 +37,8 @@ class SchedulerCore final : public Scheduler {
   uint64_t NextWakeNs() const override;
   Status SetPolicy(std::string_view name, uint64_t now_ns) override;
   std::string_view policy_name() const override { return policy_name_; }
+  void SetOverload(policy::OverloadMode mode, uint64_t now_ns) override;
+  policy::OverloadMode overload() const override { return overload_; }
   std::vector<FinishedJob> TakeFinishedJobs() override;
   TaskView View(TaskId task) const override;
   PartitionStats Stats(uint32_t partition, uint64_t now_ns) const override;
@@ -96,6 +98,7 @@ class SchedulerCore final : public Scheduler {
   std::string_view policy_name_;
   std::unique_ptr<policy::Policy> policy_;
   policy::PolicyTraits traits_;
+  policy::OverloadMode overload_;
 
   std::vector<std::unique_ptr<Task>> tasks_;  // by id; empty = free
   std::set<TaskId> free_ids_;                 // below tasks_.size()

@@ -98,7 +98,7 @@ void SchedulerCore::MakePlan(Task& task, Job& job) {
   if (job.deadline_ns == policy::kNoDeadline) return;
 
   const double share =
-      config_.deadline_margin * static_cast<double>(job.deadline_ns - job.release_ns);
+      config_.options.deadline_margin * static_cast<double>(job.deadline_ns - job.release_ns);
   const CostModel& costs = learner.costs(job.record.kind);
   double total = 0;
   for (size_t i = 0; i < job.ends.size(); ++i)

@@ -32,8 +32,9 @@ std::string Show(const pool::Config& config) {
   return text;
 }
 
-void CheckLayout(const pool::Config& config, const pool::DeviceShape& device, bool full_size) {
-  const auto spans = pool::LayOutPool(config.pool, device, full_size);
+void CheckLayout(const pool::Config& config, const pool::DeviceShape& device,
+                 policy::PoolShape shape) {
+  const auto spans = pool::LayOutPool(config.pool, device, shape);
   if (!spans.ok()) return;
   Require(!spans->empty() && spans->size() <= SGPRS_MAX_PARTITIONS);
   for (const pool::PartitionSpan& span : *spans) {
@@ -64,8 +65,11 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr pool::DeviceShape kDevices[] = {{1, 1, 1},   {7, 3, 2},    {68, 2, 2},
                                             {132, 8, 8}, {100, 40, 7}, {65536, 1, 65536}};
   for (const pool::DeviceShape& device : kDevices) {
-    CheckLayout(*config, device, false);
-    CheckLayout(*config, device, true);
+    for (const policy::PoolShape shape :
+         {policy::PoolShape::kConfigured, policy::PoolShape::kFullSize,
+          policy::PoolShape::kDisjoint}) {
+      CheckLayout(*config, device, shape);
+    }
   }
   return 0;
 }

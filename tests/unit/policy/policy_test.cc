@@ -20,7 +20,7 @@ struct World {
       {34, 2, 0, 0, kNow}, {20, 2, 0, 0, kNow}, {68, 2, 0, 0, kNow}};
   std::vector<uint64_t> cost_ns = {3000, 5000, 2000};
 
-  Snapshot snapshot() const { return {kNow, 68, partitions}; }
+  Snapshot snapshot() const { return {kNow, 68, 0, partitions}; }
   StageView stage() const {
     StageView view;
     view.stage_count = 6;
@@ -166,7 +166,7 @@ TEST(EveryPolicyTest, BestEffortIsBehindDeadlines) {
 TEST(NaiveTest, BoundForLifeByIndexAndParity) {
   const auto policy = MakePolicy("naive");
   EXPECT_FALSE(policy->traits().staged);
-  EXPECT_TRUE(policy->traits().full_size_pool);
+  EXPECT_EQ(policy->traits().pool, PoolShape::kFullSize);
   EXPECT_FALSE(policy->traits().bounded);
   World world;
   for (uint32_t task = 0; task < 9; ++task) {
@@ -185,7 +185,7 @@ TEST(NaiveTest, BoundForLifeByIndexAndParity) {
 TEST(EdfTest, WholeJobsByDeadline) {
   const auto policy = MakePolicy("edf");
   EXPECT_FALSE(policy->traits().staged);
-  EXPECT_TRUE(policy->traits().full_size_pool);
+  EXPECT_EQ(policy->traits().pool, PoolShape::kFullSize);
   const World world;
   StageView tight = world.stage();
   tight.deadline_ns -= 10;

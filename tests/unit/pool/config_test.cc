@@ -35,16 +35,21 @@ TEST(ConfigTest, ReadsEverySection) {
   const Result<Config> config = ParseConfig(R"(
 policy = "naive"
 log = "debug"
+overload = "hold"
+admission = "warn"
 [pool]
 partitions = 2
 oversubscription = 2
-capacity = 4
 backend = "mps"
 [stages]
 count = 4
 least = "0.1ms"
-margin = 0.99
 force_switch = true
+[policy_options]
+capacity = 4
+deadline_margin = 0.9
+high_stages = 0
+preset = "date-code"
 [learning]
 window = 7
 [limits]
@@ -61,11 +66,15 @@ path = "/tmp/s"
   EXPECT_EQ(config->log_level, "debug");
   EXPECT_EQ(config->pool.partitions, 2u);
   EXPECT_EQ(config->pool.oversubscription, 2.0);
-  EXPECT_EQ(config->pool.capacity, 4u);
+  EXPECT_EQ(config->options.capacity, 4u);
   EXPECT_EQ(config->pool.backend, SGPRS_BACKEND_MPS);
   EXPECT_EQ(config->stages, 4u);
   EXPECT_EQ(config->min_stage_ns, 100'000u);
-  EXPECT_EQ(config->deadline_margin, 0.99);
+  EXPECT_EQ(config->options.deadline_margin, 0.9) << "after the preset, wherever it stands";
+  EXPECT_EQ(config->options.high_stages, 0u);
+  EXPECT_TRUE(config->options.early_release_gate);
+  EXPECT_EQ(config->overload, policy::OverloadMode::kHold);
+  EXPECT_EQ(config->admission, policy::AdmissionMode::kWarn);
   EXPECT_TRUE(config->force_switch);
   EXPECT_EQ(config->window, 7u);
   EXPECT_EQ(config->max_clients, 16u);
@@ -90,7 +99,11 @@ TEST(ConfigTest, ErrorsNamePlaceKeyAndValue) {
   EXPECT_THAT(Error("[limits]\nopen_time = 5"), HasSubstr("in quotes"));
   EXPECT_THAT(Error("[limits]\nopen_time = \"5 parsecs\""), HasSubstr("5 parsecs"));
   EXPECT_THAT(Error("[stages]\nforce_switch = 1"), HasSubstr("true or false"));
-  EXPECT_THAT(Error("[stages]\nmargin = nan"), HasSubstr("stages.margin"));
+  EXPECT_THAT(Error("[policy_options]\ndeadline_margin = nan"),
+              HasSubstr("policy_options.deadline_margin"));
+  EXPECT_THAT(Error("[policy_options]\npreset = \"icdcs\""), HasSubstr("paper or date-code"));
+  EXPECT_THAT(Error("overload = \"drop\""), HasSubstr("late, hold"));
+  EXPECT_THAT(Error("admission = true"), HasSubstr("off, warn, reject"));
   EXPECT_THAT(Error("[pool]\nbackend = \"magic\""), HasSubstr("green"));
   EXPECT_THAT(Error("log = \"loud\nvery\""), HasSubstr("sgprsd.toml:1"));
 }

@@ -29,8 +29,8 @@ PoolConfig Equal(uint32_t partitions, double oversubscription) {
 }
 
 std::vector<PartitionSpan> LayOut(const PoolConfig& config, const DeviceShape& device,
-                                  bool full_size = false) {
-  Result<std::vector<PartitionSpan>> spans = LayOutPool(config, device, full_size);
+                                  policy::PoolShape shape = policy::PoolShape::kConfigured) {
+  Result<std::vector<PartitionSpan>> spans = LayOutPool(config, device, shape);
   EXPECT_TRUE(spans.ok()) << spans.status().text();
   return spans.ok() ? *spans : std::vector<PartitionSpan>();
 }
@@ -75,7 +75,7 @@ TEST(LayoutTest, FollowsTheDevicesGrain) {
 }
 
 TEST(LayoutTest, FullSizeForPoliciesThatWantIt) {
-  EXPECT_THAT(LayOut(Equal(2, 1.0), kHopper, true),
+  EXPECT_THAT(LayOut(Equal(2, 1.0), kHopper, policy::PoolShape::kFullSize),
               ElementsAre(PartitionSpan{0, 132}, PartitionSpan{0, 132}));
 }
 
@@ -88,23 +88,24 @@ TEST(LayoutTest, ListedSizes) {
   EXPECT_THAT(LayOut(config, kTuring),
               ElementsAre(PartitionSpan{0, 24}, PartitionSpan{0, 34}, PartitionSpan{0, 68}));
   config.sm_counts = {10, 80};
-  EXPECT_THAT(LayOutPool(config, kTuring, false).status().text(), HasSubstr("80 SMs"));
+  EXPECT_THAT(LayOutPool(config, kTuring, policy::PoolShape::kConfigured).status().text(),
+              HasSubstr("80 SMs"));
 }
 
 TEST(LayoutTest, AutoSuitsSmallDevices) {
   EXPECT_EQ(LayOut(PoolConfig(), kTuring).size(), 3u);
   EXPECT_EQ(LayOut(PoolConfig(), DeviceShape{16, 8, 8}).size(), 2u);
   EXPECT_EQ(LayOut(PoolConfig(), DeviceShape{1, 1, 1}).size(), 1u);
-  EXPECT_FALSE(LayOutPool(PoolConfig(), DeviceShape{0, 1, 1}, false).ok());
-  EXPECT_FALSE(LayOutPool(PoolConfig(), DeviceShape{4, 8, 8}, false).ok());
+  EXPECT_FALSE(LayOutPool(PoolConfig(), DeviceShape{0, 1, 1}, policy::PoolShape::kConfigured).ok());
+  EXPECT_FALSE(LayOutPool(PoolConfig(), DeviceShape{4, 8, 8}, policy::PoolShape::kConfigured).ok());
 }
 
-TEST(LayoutTest, CapacityOfThePaper) {
-  EXPECT_EQ(PartitionCapacity(PoolConfig(), 2), 3u);
-  EXPECT_EQ(PartitionCapacity(PoolConfig(), 3), 2u);
-  PoolConfig config;
-  config.capacity = 7;
-  EXPECT_EQ(PartitionCapacity(config, 3), 7u);
+// "Equal MPS percentages": 68 SMs in 3 are 22 each, not the 24 that overlap.
+TEST(LayoutTest, DisjointPartsForPoliciesThatWantThem) {
+  EXPECT_THAT(LayOut(Equal(3, 1.5), kTuring, policy::PoolShape::kDisjoint),
+              ElementsAre(PartitionSpan{0, 22}, PartitionSpan{22, 22}, PartitionSpan{44, 22}));
+  EXPECT_THAT(LayOut(Equal(2, 2.0), kHopper, policy::PoolShape::kDisjoint),
+              ElementsAre(PartitionSpan{0, 64}, PartitionSpan{64, 64}));
 }
 
 }  // namespace

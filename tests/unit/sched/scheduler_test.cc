@@ -100,13 +100,13 @@ TEST_F(SchedulerTest, MakeNamesWhatIsWrong) {
   config_.partitions.clear();
   EXPECT_THAT(MakeError(), HasSubstr("partitions is 0"));
   config_ = good;
-  config_.partitions[1].capacity = 0;
-  EXPECT_THAT(MakeError(), HasSubstr("partition 1: capacity is 0"));
+  config_.partitions[1].capacity = 1025;
+  EXPECT_THAT(MakeError(), HasSubstr("partition 1: capacity is 1025"));
   config_ = good;
   config_.stages = 33;
   EXPECT_THAT(MakeError(), HasSubstr("stages is 33"));
   config_ = good;
-  config_.deadline_margin = 0;
+  config_.options.deadline_margin = 0;
   EXPECT_THAT(MakeError(), HasSubstr("deadline_margin"));
 }
 

@@ -104,7 +104,7 @@ TEST_P(EveryPolicy, AnyOrderOfClosingLearns) {
 TEST(StealingInVirtualTime, NobodyWaitsWhileAPartitionIsIdle) {
   int checked = 0;
   for (const policy::PolicyRow& row : policy::PolicyTable()) {
-    if (row.make()->traits().stealing != policy::Stealing::kEverything) continue;
+    if (row.make({})->traits().stealing != policy::Stealing::kEverything) continue;
     ToyExecutor executor(PaperPool(std::string(row.name)));
     for (int i = 0; i < 14; ++i) executor.Add(Periodic("t", kPeriod, 4 * kMs));
     for (uint64_t at_ns = 300 * kMs; at_ns < 600 * kMs; at_ns += 100'000) {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/policy/overload.h"
+
+#include <algorithm>
+
+namespace sgprs::policy {
+namespace {
+
+// High-class jobs are never held while their class needs less than this share of the pool.
+constexpr double kHighShare = 0.8;
+
+// Jobs that may be in progress at once: one a slot, and one a partition that waits at a stage
+// border, so that no slot runs dry. With so few, a job that is admitted is served almost without a
+// break, so its response time is nearly constant and what is measured of it predicts it well.
+uint32_t MostRunning(const GateSnapshot& snapshot) { return snapshot.slots + snapshot.partitions; }
+
+class HoldGate : public JobGate {
+ public:
+  GateDecision Ask(const JobView& job, const GateSnapshot& snapshot) const override {
+    if (job.task_class == SGPRS_CLASS_BEST_EFFORT) return {GateAnswer::kStart};
+    if (job.task_class == SGPRS_CLASS_HIGH && snapshot.high_utilisation < kHighShare) {
+      return {GateAnswer::kStart};
+    }
+    if (snapshot.now_ns > LatestStartNs(job)) return {GateAnswer::kHold};
+    if (snapshot.running_jobs >= MostRunning(snapshot)) return {GateAnswer::kWait};
+    return {GateAnswer::kStart};
+  }
+
+  // By class, then by deadline less lag: earliest deadline first while nobody is held, and an equal
+  // part of its frames for everybody when not all fit.
+  Key Order(const JobView& job) const override {
+    return {static_cast<uint64_t>(job.task_class),
+            static_cast<int64_t>(job.deadline_ns) - job.lag_ns};
+  }
+
+  // Whoever is believed to need more than most of its deadline is tried all the same: a wrong
+  // belief would never be corrected otherwise.
+  uint64_t LatestStartNs(const JobView& job) const override {
+    const uint64_t relative = job.deadline_ns - job.release_ns;
+    const uint64_t needed = std::min(job.response_ns, relative - relative / 5);
+    return job.deadline_ns - needed;
+  }
+};
+
+}  // namespace
+
+std::string_view OverloadName(OverloadMode mode) {
+  return mode == OverloadMode::kHold ? "hold" : "late";
+}
+
+std::optional<OverloadMode> FindOverload(std::string_view name) {
+  if (name == "late") return OverloadMode::kLate;
+  if (name == "hold") return OverloadMode::kHold;
+  return std::nullopt;
+}
+
+std::unique_ptr<JobGate> MakeHoldGate() { return std::make_unique<HoldGate>(); }
+
+}  // namespace sgprs::policy
