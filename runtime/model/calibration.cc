@@ -6,62 +6,13 @@
 #include <memory>
 
 #include "runtime/model/fluid_model.h"
+#include "runtime/model/kernel_shapes.h"
+#include "runtime/model/networks.h"
 
 namespace sgprs::model {
 namespace {
 
-constexpr double kFloat = 4;  // bytes
-constexpr uint32_t kThreads = 256;
-constexpr double kGemmTile = 64;         // rows and columns of C per block
-constexpr double kGemmWideTile = 128;    // rows, where there are as many
-constexpr double kLeastGemmBlocks = 32;  // below, the K loop is split over blocks
-
-using Kernels = std::vector<KernelGeometry>;
-
-KernelGeometry Elementwise(double elements, double bytes) {
-  KernelGeometry kernel;
-  kernel.blocks = static_cast<uint64_t>(std::ceil(elements / kThreads));
-  kernel.threads = kThreads;
-  kernel.flops = elements;
-  kernel.dram_bytes = bytes;
-  return kernel;
-}
-
-KernelGeometry Gemm(double m, double n, double k) {
-  const double rows = m >= kGemmWideTile && n >= 1024 ? kGemmWideTile : kGemmTile;
-  double blocks = std::ceil(m / rows) * std::ceil(n / kGemmTile);
-  if (blocks < kLeastGemmBlocks) blocks *= std::ceil(kLeastGemmBlocks / blocks);
-  KernelGeometry kernel;
-  kernel.blocks = static_cast<uint64_t>(blocks);
-  kernel.threads = kThreads;
-  kernel.flops = 2 * m * n * k;
-  kernel.dram_bytes = kFloat * (m * k + k * n + m * n);
-  return kernel;
-}
-
-void Convolution(double in, double out, double size, double filter, Kernels* kernels) {
-  const double pixels = size * size;  // of the output
-  const double columns = in * filter * filter * pixels;
-  if (filter > 1) {
-    kernels->push_back(Elementwise(in * pixels, kFloat * (in * pixels + columns)));
-  }
-  kernels->push_back(Gemm(out, pixels, in * filter * filter));
-}
-
-void BasicBlock(double in, double out, double size, bool downsample, Kernels* kernels) {
-  const double elements = out * size * size;
-  const KernelGeometry pass = Elementwise(elements, 2 * kFloat * elements);
-  for (double channels : {in, out}) {
-    Convolution(channels, out, size, 3, kernels);
-    kernels->push_back(pass);  // batch normalisation
-    kernels->push_back(pass);  // ReLU
-  }
-  if (downsample) {
-    Convolution(in, out, size, 1, kernels);
-    kernels->push_back(pass);
-  }
-  kernels->push_back(Elementwise(elements, 3 * kFloat * elements));  // addition
-}
+Kernels KernelsOf(std::string_view network) { return FindNetwork(network)->make().kernels; }
 
 struct Operation {
   const char* name;
@@ -83,21 +34,20 @@ std::vector<Operation> Operations() {
   const double map = 128 * 56 * 56;
   Kernels convolution;
   Convolution(64, 128, 58, 3, &convolution);
-  KernelGeometry fc = Elementwise(1000 * 64, kFloat * 2048 * 1000);
-  fc.flops = 2.0 * 2048 * 1000;
   return {
       {"conv", convolution, Times(96.9, {7.1, 12.1, 15.8, 21.8, 23.2, 31.9, 31.8})},
       {"maxpool",
-       {Elementwise(map / 4, kFloat * map * 7 / 4)},  // values and 64-bit indices out
+       {Elementwise(map / 4, kFloatBytes * map * 7 / 4)},  // values and 64-bit indices out
        Times(12.6, {5.7, 8.6, 10.3, 12.1, 13.7, 13.4, 14.3})},
-      {"fc", {fc}, Times(30.8, {5.1, 6.9, 7.0, 7.2, 7.2, 7.0, 7.2})},
+      {"fc", {FullyConnected(2048, 1000)}, Times(30.8, {5.1, 6.9, 7.0, 7.2, 7.2, 7.0, 7.2})},
       {"relu",
-       {Elementwise(map, 2 * kFloat * map)},
+       {Elementwise(map, 2 * kFloatBytes * map)},
        Times(11.1, {4.2, 5.4, 5.9, 6.4, 6.8, 6.5, 6.5})},
       {"bn",
-       {Elementwise(map, kFloat * map), Elementwise(map, 2 * kFloat * map)},
+       {Elementwise(map, kFloatBytes * map), Elementwise(map, 2 * kFloatBytes * map)},
        Times(28.0, {3.5, 4.2, 4.5, 4.9, 4.8, 4.6, 4.9})},
-      {"resnet18", MeasuredResNet18(), Times(2031, {6.5, 10.5, 13.4, 16.6, 20.7, 20.9, 22.6})},
+      {"resnet18", KernelsOf("resnet18-upstream"),
+       Times(2031, {6.5, 10.5, 13.4, 16.6, 20.7, 20.9, 22.6})},
   };
 }
 
@@ -111,7 +61,7 @@ double MicrosecondsAlone(const DeviceDescription& device, const Kernels& kernels
 class Loops {
  public:
   explicit Loops(const DeviceDescription& device) : model_(device) {
-    for (const KernelGeometry& kernel : MeasuredResNet18()) {
+    for (const KernelGeometry& kernel : KernelsOf("resnet18-upstream")) {
       costs_.push_back(std::make_shared<const KernelCost>(device, kernel));
     }
   }
@@ -173,29 +123,6 @@ class Loops {
 
 }  // namespace
 
-std::vector<KernelGeometry> MeasuredResNet18(int blocks_per_group) {
-  Kernels kernels;
-  const double stem = 64 * 112 * 112;
-  Convolution(3, 64, 112, 7, &kernels);
-  kernels.push_back(Elementwise(stem, 2 * kFloat * stem));
-  kernels.push_back(Elementwise(stem, 2 * kFloat * stem));
-  kernels.push_back(Elementwise(stem / 4, kFloat * stem * 7 / 4));
-  double in = 64;
-  double size = 56;
-  for (double out : {64.0, 128.0, 256.0, 512.0}) {
-    for (int block = 0; block < blocks_per_group; ++block) {
-      BasicBlock(in, out, size, in != out, &kernels);
-      in = out;
-    }
-    size /= 2;
-  }
-  kernels.push_back(Elementwise(512 * 49, kFloat * 512 * 50));
-  KernelGeometry fc = Elementwise(1000 * 64, kFloat * 512 * 1000);
-  fc.flops = 2.0 * 512 * 1000;
-  kernels.push_back(fc);
-  return kernels;
-}
-
 std::vector<CalibrationRow> CalibrateAlone(const DeviceDescription& device) {
   std::vector<CalibrationRow> rows;
   for (const Operation& operation : Operations()) {
@@ -206,7 +133,7 @@ std::vector<CalibrationRow> CalibrateAlone(const DeviceDescription& device) {
     }
   }
   rows.push_back({"right resnet18 on 68 SMs, us", 1e6 / 724,
-                  MicrosecondsAlone(device, MeasuredResNet18(2), 68), false});
+                  MicrosecondsAlone(device, KernelsOf("resnet18"), 68), false});
   return rows;
 }
 

@@ -22,10 +22,6 @@ struct CalibrationRow {
   double Error() const { return modelled / measured - 1; }
 };
 
-// Kernels of ResNet18 as the measured programs run it, convolutions as im2col + GEMM. A right one
-// has two basic blocks a group; the one that was measured has three (1.2).
-std::vector<KernelGeometry> MeasuredResNet18(int blocks_per_group = 3);
-
 // One operation or the network alone on n SMs, us (1.8). Not fitted: the right ResNet18 (2.4).
 std::vector<CalibrationRow> CalibrateAlone(const DeviceDescription& device);
 

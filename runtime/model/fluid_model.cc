@@ -35,6 +35,7 @@ uint32_t FluidModel::AddKernel(const KernelLaunch& launch, uint64_t start_ns) {
   kernel = Kernel{};
   kernel.launch = launch;
   kernel.set = atoms_.Intern(launch.sm_set);
+  kernel.remaining = launch.work;
   kernel.start_ns = std::max(start_ns, now_ns_);
   const double slow = 1 + device_.cost.contention * BusySms() / device_.sm_count;
   kernel.work_start_ns = After(kernel.start_ns, launch.cost->latency_ns() * slow);
@@ -156,8 +157,8 @@ void FluidModel::CollectDemands() {
     kernel.end_ns = kNeverNs;
     const KernelLaunch& launch = kernel.launch;
     if (options_.time_slice_ns != 0 && launch.process != active_process_) continue;
-    SmDemand demand{launch.priority, kernel.set, 0, static_cast<double>(launch.cost->fill_sms())};
-    if (launch.sm_limit != 0) demand.sms = std::min(demand.sms, double{1} * launch.sm_limit);
+    SmDemand demand{launch.priority, kernel.set, 0, launch.cost->fill_sms()};
+    if (launch.sm_limit != 0) demand.sms = launch.cost->DemandUnder(launch.sm_limit);
     const auto found = std::find(contexts_.begin(), contexts_.end(), launch.context);
     demand.group = static_cast<uint32_t>(found - contexts_.begin());
     if (found == contexts_.end()) {

@@ -30,6 +30,7 @@ struct FluidOptions {
 struct KernelLaunch {
   std::shared_ptr<const KernelCost> cost;
   uint64_t tag = 0;            // the caller's, handed back in KernelEnd
+  double work = 1;             // times what the cost says
   uint64_t process = 0;        // time slices are per process
   int priority = 0;            // lower is more urgent
   SmSet sm_set;                // real SMs that it may use; empty = all

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace sgprs::model {
 namespace {
@@ -82,15 +83,61 @@ KernelCost::KernelCost(const DeviceDescription& device, const KernelGeometry& ge
     const double memory_ns = work.bytes / std::min(bandwidth, sms * device.cost.sm_bytes_per_ns);
     rate_[sms] = 1 / std::max(1.0, std::max(compute.TimeNs(sms), memory_ns));
   }
-  fill_sms_ = most;
-  while (fill_sms_ > 1 && rate_[fill_sms_ - 1] >= rate_[most] * (1 - 1e-9)) --fill_sms_;
-  rate_.resize(fill_sms_ + 1);
+  uint32_t fill = most;
+  while (fill > 1 && rate_[fill - 1] >= rate_[most] * (1 - 1e-9)) --fill;
+  rate_.resize(fill + 1);
+  fill_sms_ = fill;
+  demand_.resize(fill);
+  std::iota(demand_.begin(), demand_.end(), 0.0);
+}
+
+KernelCost::KernelCost(std::span<const std::shared_ptr<const KernelCost>> parts) {
+  resident_blocks_ = UINT32_MAX;
+  double most = 1;
+  for (const auto& part : parts) {
+    latency_ns_ += part->latency_ns_;
+    dram_bytes_ += part->dram_bytes_;
+    resident_blocks_ = std::min(resident_blocks_, part->resident_blocks_);
+    most = std::max(most, part->fill_sms_);
+  }
+  // Time and mean use of the sequence where each kernel may use up to `limit` SMs.
+  std::vector<double> time_ns{0};
+  demand_.push_back(0);
+  for (double limit = 1; limit <= most; ++limit) {
+    double sum_ns = 0;
+    double sm_ns = 0;
+    for (const auto& part : parts) {
+      const double sms = std::min(limit, part->fill_sms_);
+      sum_ns += 1 / part->Rate(sms);
+      sm_ns += sms / part->Rate(sms);
+    }
+    time_ns.push_back(sum_ns);
+    demand_.push_back(std::max(demand_.back(), sm_ns / sum_ns));
+  }
+  fill_sms_ = demand_.back();
+  rate_.push_back(0);
+  size_t limit = 1;
+  for (uint32_t sms = 1; sms < fill_sms_; ++sms) {
+    while (demand_[limit] < sms) ++limit;
+    const double below = limit > 1 ? 1 / time_ns[limit - 1] : 0;
+    const double part = (sms - demand_[limit - 1]) / (demand_[limit] - demand_[limit - 1]);
+    rate_.push_back(below + part * (1 / time_ns[limit] - below));
+  }
+  rate_.push_back(1 / time_ns.back());
+}
+
+KernelCost::KernelCost(uint32_t sms, double (*time_ns)(uint32_t))
+    : resident_blocks_(1), fill_sms_(sms), rate_(sms + 1), demand_(sms) {
+  for (uint32_t s = 1; s <= sms; ++s) rate_[s] = 1 / time_ns(s);
+  std::iota(demand_.begin(), demand_.end(), 0.0);
 }
 
 double KernelCost::Rate(double sms) const {
-  if (sms >= fill_sms_) return rate_[fill_sms_];
-  const uint32_t below = static_cast<uint32_t>(sms);
-  return rate_[below] + (sms - below) * (rate_[below + 1] - rate_[below]);
+  if (sms >= fill_sms_) return rate_.back();
+  const auto below = static_cast<size_t>(sms);
+  const double width = std::min(1.0, fill_sms_ - static_cast<double>(below));
+  return rate_[below] +
+         (sms - static_cast<double>(below)) / width * (rate_[below + 1] - rate_[below]);
 }
 
 size_t CostTable::Hash::operator()(const KernelGeometry& geometry) const {

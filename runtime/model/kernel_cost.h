@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -28,10 +29,20 @@ struct KernelGeometry {
 class KernelCost {
  public:
   KernelCost(const DeviceDescription& device, const KernelGeometry& geometry);
+  // Kernels one after the other as one: all latencies first, then all the work, at the rate of the
+  // sequence when every kernel may use the same limit. Its SMs are the mean over that time
+  // (README.md, "Detail"). `parts` is not empty.
+  explicit KernelCost(std::span<const std::shared_ptr<const KernelCost>> parts);
+  // A measured curve: no latency, `time_ns(s)` of work on s = 1 .. `sms` SMs, not increasing.
+  KernelCost(uint32_t sms, double (*time_ns)(uint32_t));
 
   double latency_ns() const { return latency_ns_; }
   // Most SMs that make the launch faster.
-  uint32_t fill_sms() const { return fill_sms_; }
+  double fill_sms() const { return fill_sms_; }
+  // SMs that it asks for where it may use `limit`.
+  double DemandUnder(uint32_t limit) const {
+    return limit < demand_.size() ? demand_[limit] : fill_sms_;
+  }
   // Blocks that fit one SM at once; 0 = the launch can not run.
   uint32_t resident_blocks() const { return resident_blocks_; }
   // Traffic that the DRAM sees (0 if all of it fits the L2).
@@ -39,14 +50,15 @@ class KernelCost {
   // Fraction of the work done per ns on `sms` SMs, alone on the device. `sms` may be a fraction.
   double Rate(double sms) const;
   // Isolated time on `sms` SMs, latency included.
-  double TimeNs(uint32_t sms) const { return latency_ns_ + 1 / Rate(sms); }
+  double TimeNs(uint32_t sms) const { return latency_ns_ + 1 / Rate(DemandUnder(sms)); }
 
  private:
   double latency_ns_ = 0;
   double dram_bytes_ = 0;
   uint32_t resident_blocks_ = 0;
-  uint32_t fill_sms_ = 1;
-  std::vector<double> rate_;  // [s], s = 0 .. fill_sms_
+  double fill_sms_ = 1;
+  std::vector<double> rate_;    // [s], s = 0 .. the last whole number below the fill, then the fill
+  std::vector<double> demand_;  // [limit], where it differs from the fill
 };
 
 // Blocks of this shape that one SM holds at once; 0 = none fits.

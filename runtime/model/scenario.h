@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/policy/admission.h"
+#include "runtime/policy/overload.h"
 #include "sgprs/abi/abi.h"
 
 namespace sgprs::model {
@@ -55,8 +57,10 @@ struct TaskGroup {
   bool count_is_n = false;  // count = "N": what the sweep says
 };
 
-enum class Overload : uint8_t { kLate, kHold };
-enum class AdmissionMode : uint8_t { kOff, kWarn, kReject };
+using Overload = policy::OverloadMode;
+using AdmissionMode = policy::AdmissionMode;
+using policy::AdmissionName;
+using policy::OverloadName;
 // Where the scheduler's stage costs come from at the start (papers.md 1.3: an offline profile).
 enum class CostSource : uint8_t { kProfile, kLearn };
 // What one fluid job stands for (README.md, "Detail").
@@ -81,16 +85,14 @@ struct Scenario {
   uint32_t partitions = 3;
   std::vector<uint32_t> sm_counts;  // sizes; empty = an equal split
   double oversubscription = 1.5;
-  uint32_t capacity = 0;  // 0 = auto
 
   std::string policy = "sgprs";
-  // As the policy's options are written elsewhere; e.g. {"preset", "date-code"}.
+  // By the names of policy::PolicyOptionTable(), e.g. {"preset", "date-code"}.
   std::vector<std::pair<std::string, std::string>> policy_options;
   Overload overload = Overload::kLate;
   AdmissionMode admission = AdmissionMode::kOff;
 
   uint32_t stages = 6;
-  double deadline_margin = 1.0;
   uint32_t window = 5;
   CostSource costs = CostSource::kProfile;
   HostCosts host;
@@ -131,9 +133,6 @@ Result<ScenarioFile> ParseScenario(std::string_view text, std::string_view name)
 Result<ScenarioFile> LoadScenario(const std::string& path);
 // Every key with its default and meaning, as a TOML file that changes nothing but tasks.
 std::string ScenarioHelp();
-
-std::string_view OverloadName(Overload overload);
-std::string_view AdmissionName(AdmissionMode admission);
 
 // The scenarios that ship, built in (runtime/model/scenarios/*.toml).
 struct ShippedScenario {

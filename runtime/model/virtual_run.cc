@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/model/virtual_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/model/engine.h"
+#include "runtime/model/networks.h"
+#include "runtime/policy/policy.h"
+
+namespace sgprs::model {
+
+Engine::Engine(const Scenario& scenario, const RunOptions& options)
+    : scenario_(scenario), options_(options) {
+  window_ = {scenario.warmup_ns, scenario.warmup_ns + scenario.horizon_ns};
+}
+
+Status Engine::Prepare() {
+  device_ = FindDevice(scenario_.device);
+  if (device_ == nullptr) {
+    std::string names;
+    for (const DeviceDescription& device : AllDevices()) {
+      if (!names.empty()) names += ", ";
+      names += device.name;
+    }
+    return Status(ErrorCode::kNotFound,
+                  "no device \"" + scenario_.device + "\"; there are " + names);
+  }
+  specs_ = scenario_.Tasks();
+  if (specs_.empty()) return Status(ErrorCode::kInvalid, "the scenario has no task");
+  fluid_ = std::make_unique<FluidModel>(*device_);
+  Status status = MakeScheduler();
+  if (!status.ok()) return status;
+  return MakeTasks();
+}
+
+Status Engine::MakeScheduler() {
+  Result<policy::PolicyOptions> parsed = policy::ParsePolicyOptions(scenario_.policy_options);
+  if (!parsed.ok()) return parsed.status();
+  const std::unique_ptr<policy::Policy> policy = policy::MakePolicy(scenario_.policy, *parsed);
+  if (policy == nullptr) {
+    return Status(ErrorCode::kNotFound, "no policy \"" + scenario_.policy + "\"; there are " +
+                                            std::string(policy::PolicyNames()));
+  }
+  pool::PoolConfig pool;
+  pool.partitions = scenario_.partitions;
+  pool.sm_counts = scenario_.sm_counts;
+  pool.oversubscription = scenario_.oversubscription;
+  const pool::DeviceShape shape{device_->sm_count, device_->sm_minimum, device_->sm_alignment};
+  Result<std::vector<pool::PartitionSpan>> spans =
+      pool::LayOutPool(pool, shape, policy->traits().pool);
+  if (!spans.ok()) return spans.status();
+  spans_ = std::move(spans).value();
+
+  sched::SchedulerConfig config;
+  config.device_sm_count = device_->sm_count;
+  config.policy = scenario_.policy;
+  config.options = *parsed;
+  config.overload = scenario_.overload;
+  config.stages = scenario_.stages;
+  config.window = scenario_.window;
+  capacity_ = policy::PartitionCapacity(*parsed, static_cast<uint32_t>(spans_.size()));
+  for (const pool::PartitionSpan& span : spans_) {
+    config.partitions.push_back({span.sm_count, capacity_});
+  }
+  Result<std::unique_ptr<sched::Scheduler>> scheduler = sched::Scheduler::Make(config);
+  if (!scheduler.ok()) return scheduler.status();
+  scheduler_ = std::move(scheduler).value();
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<JobWork>> Engine::MakeWork(const TaskSpec& spec) {
+  if (!spec.jobs.empty()) return MakeRecordedWork(*device_, &spec.jobs);
+  std::unique_ptr<NetworkCosts>& costs = networks_[spec.network];
+  if (costs == nullptr) {
+    const NetworkRow* row = FindNetwork(spec.network);
+    if (row == nullptr) {
+      return Status(ErrorCode::kNotFound, "task \"" + spec.name + "\": no network \"" +
+                                              spec.network + "\"; there are " + NetworkNames());
+    }
+    costs = std::make_unique<NetworkCosts>(*device_, row->make());
+  }
+  return MakeNetworkWork(costs.get(), scenario_.detail);
+}
+
+Status Engine::MakeTasks() {
+  tasks_.reserve(specs_.size());
+  uint64_t longest_ns = 0;
+  for (uint32_t i = 0; i < specs_.size(); ++i) {
+    const TaskSpec& spec = specs_[i];
+    Result<std::unique_ptr<JobWork>> work = MakeWork(spec);
+    if (!work.ok()) return work.status();
+    tasks_.emplace_back(spec, std::move(work).value(), window_, Random(scenario_.seed, i));
+    longest_ns = std::max({longest_ns, spec.period_ns, spec.deadline_ns});
+    sched::TaskConfig config;
+    config.name = spec.name;
+    config.task_class = spec.task_class;
+    config.period_ns = spec.period_ns;
+    config.deadline_ns = spec.deadline_ns;
+    Result<sched::TaskId> id = scheduler_->AddTask(config, 0);
+    if (!id.ok()) return id.status();
+    tasks_.back().id = *id;
+    if (by_id_.size() <= *id) by_id_.resize(*id + 1);
+    by_id_[*id] = i;
+  }
+  // Late jobs may end after the window: the paper's rule bounds the backlog of a task.
+  end_ns_ = window_.to_ns + 3 * longest_ns;
+  return Status::Ok();
+}
+
+SimResult Engine::TakeResult() {
+  SimResult& r = result_;
+  r.scenario = scenario_.name;
+  r.device = scenario_.device;
+  r.device_sm_count = device_->sm_count;
+  r.policy = scenario_.policy;
+  r.policy_options = scenario_.policy_options;
+  r.overload = OverloadName(scenario_.overload);
+  r.admission = AdmissionName(scenario_.admission);
+  r.oversubscription = scenario_.oversubscription;
+  r.seed = scenario_.seed;
+  r.n = static_cast<uint32_t>(specs_.size());
+  r.warmup_ns = scenario_.warmup_ns;
+  r.horizon_ns = scenario_.horizon_ns;
+  for (VirtualTask& task : tasks_) {
+    TaskResult row = task.Result();
+    const sched::TaskView view = scheduler_->View(task.id);
+    row.utilisation = static_cast<double>(view.cost_ns) /
+                      static_cast<double>(std::max<uint64_t>(1, row.period_ns));
+    row.switches = view.switches;
+    row.stages_late = view.stages_late;
+    r.expected += row.expected;
+    r.released += row.released;
+    r.completed += row.completed;
+    r.on_time += row.on_time;
+    r.held += row.held;
+    r.switches += row.switches;
+    r.utilisation += row.utilisation;
+    if (row.task_class == SGPRS_CLASS_HIGH) {
+      r.high_utilisation += row.utilisation;
+      r.high_misses += row.expected - row.on_time;
+    }
+    r.tasks.push_back(std::move(row));
+  }
+  const double seconds = static_cast<double>(scenario_.horizon_ns) * 1e-9;
+  r.completed_fps = static_cast<double>(r.completed) / seconds;
+  r.on_time_fps = static_cast<double>(r.on_time) / seconds;
+  if (r.expected != 0) {
+    r.miss_percent =
+        100 * static_cast<double>(r.expected - r.on_time) / static_cast<double>(r.expected);
+  }
+  for (uint32_t i = 0; i < spans_.size(); ++i) {
+    const sched::PartitionStats stats = scheduler_->Stats(i, now_ns_);
+    r.partitions.push_back({spans_[i].sm_count, capacity_,
+                            static_cast<double>(stats.busy_ns) / static_cast<double>(now_ns_),
+                            stats.stages_completed, stats.switches_in});
+  }
+  return std::move(result_);
+}
+
+Result<SimResult> Run(const Scenario& scenario, const RunOptions& options) {
+  Engine engine(scenario, options);
+  Status status = engine.Prepare();
+  if (!status.ok()) return status;
+  engine.RunToEnd();
+  return engine.TakeResult();
+}
+
+}  // namespace sgprs::model
