@@ -78,7 +78,7 @@ std::variant<ingress::ControlHandler::Admission, ingress::Refusal> Daemon::OnHel
   pool_->FillWelcome(hello, &admission.welcome);
   admission.lane_fd = (*client)->lane()->fd();
   Touch(*client);
-  if (trace_ != nullptr) trace_->AddTask(id, (*client)->Describe());
+  TraceTask(**client);
   return admission;
 }
 
@@ -92,9 +92,7 @@ Status Daemon::EnsurePool(const SgprsHello& hello) {
   if (!pool.ok()) return pool.status();
   pool_ = std::move(*pool);
   spdlog::info("{}", pool_->Describe());
-  for (uint32_t i = 0; trace_ != nullptr && i < pool_->partition_count(); ++i) {
-    trace_->AddPartition(i, pool_->span(i).sm_count);
-  }
+  TracePool();
   return Status::Ok();
 }
 
@@ -188,6 +186,7 @@ Status Daemon::SetPolicy(std::string_view name) {
   }
   if (pool_ != nullptr) {
     if (Status set = pool_->scheduler()->SetPolicy(name, NowNs()); !set.ok()) return set;
+    TracePool();
   }
   policy_ = name;
   decide_ = true;
@@ -203,11 +202,29 @@ Status Daemon::StartTrace(const std::string& path) {
   Result<std::unique_ptr<observe::TraceFile>> file = observe::TraceFile::Open(path);
   if (!file.ok()) return file.status();
   trace_ = std::make_unique<observe::ScheduleTrace>(std::move(*file));
-  for (uint32_t i = 0; pool_ != nullptr && i < pool_->partition_count(); ++i) {
+  TracePool();
+  for (const auto& [id, client] : clients_) TraceTask(*client);
+  return Status::Ok();
+}
+
+void Daemon::TracePool() {
+  if (trace_ == nullptr || pool_ == nullptr) return;
+  trace_->SetPool({.device = pool_->device_name(),
+                   .sm_count = pool_->sm_count(),
+                   .policy = pool_->scheduler()->policy_name()});
+  for (uint32_t i = 0; i < pool_->partition_count(); ++i) {
     trace_->AddPartition(i, pool_->span(i).sm_count);
   }
-  for (const auto& [id, client] : clients_) trace_->AddTask(id, client->Describe());
-  return Status::Ok();
+}
+
+void Daemon::TraceTask(const Client& client) {
+  if (trace_ == nullptr) return;
+  const sched::TaskConfig config = client.TaskConfig();
+  trace_->AddTask(client.id(), client.Describe(),
+                  {.name = config.name,
+                   .task_class = static_cast<uint32_t>(config.task_class),
+                   .period_ns = config.period_ns,
+                   .deadline_ns = config.deadline_ns});
 }
 
 Result<std::string> Daemon::StopTrace() {

@@ -72,6 +72,9 @@ class Daemon : public ingress::ControlHandler {
   void TurnEnd();
   void Decide(uint64_t now_ns);
   void TakeFinishedJobs();
+  // What the trace says of pool, partitions and a task; nothing without a trace.
+  void TracePool();
+  void TraceTask(const Client& client);
   void TraceStages(Client* client);
   void WriteRows(uint64_t now_ns);
   void WriteHeader(uint64_t now_ns);

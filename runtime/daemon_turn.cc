@@ -120,6 +120,7 @@ void Daemon::TakeFinishedJobs() {
 void Daemon::TraceStages(Client* client) {
   for (const completion::StageRecord& stage : client->TakeEndedStages()) {
     if (trace_ == nullptr) continue;
+    const bool bounded = stage.grant.upto != sched::kOpen;
     trace_->AddStage({.task = client->id(),
                       .job = stage.grant.job,
                       .stage = stage.grant.stage,
@@ -128,6 +129,7 @@ void Daemon::TraceStages(Client* client) {
                       .level = static_cast<uint32_t>(stage.grant.level),
                       .learning = stage.grant.learning,
                       .switched = stage.grant.switched,
+                      .launches = bounded ? stage.grant.upto - stage.grant.from : 0,
                       .granted_ns = stage.granted_ns,
                       .first_issue_ns = stage.first_issue_ns,
                       .complete_ns = stage.complete_ns,

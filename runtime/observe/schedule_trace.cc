@@ -5,12 +5,25 @@
 
 #include <algorithm>
 
+#include "runtime/observe/text.h"
+
 namespace sgprs::observe {
 namespace {
 
 constexpr uint32_t kTasks = 1;  // process ids of the trace
 constexpr uint32_t kPartitions = 2;
 constexpr uint64_t kLanesPerPartition = 100;
+
+const char* ClassName(uint32_t task_class) {
+  switch (task_class) {
+    case SGPRS_CLASS_HIGH:
+      return "high";
+    case SGPRS_CLASS_BEST_EFFORT:
+      return "best-effort";
+    default:
+      return "low";
+  }
+}
 
 const char* LevelName(uint32_t level) {
   switch (level) {
@@ -28,6 +41,7 @@ std::string StageArgs(const StageTrace& stage) {
       R"("task":{},"job":{},"stage":{},"stages":{},"partition":{},"level":"{}","learning":{},"switched":{})",
       stage.task, stage.job, stage.stage, stage.stage_count, stage.partition,
       LevelName(stage.level), stage.learning, stage.switched);
+  if (stage.launches != 0) args += fmt::format(R"(,"launches":{})", stage.launches);
   if (stage.virtual_deadline_ns != UINT64_MAX) {
     args += fmt::format(R"(,"virtual_deadline_ns":{},"virtual_deadline_met":{})",
                         stage.virtual_deadline_ns, stage.complete_ns <= stage.virtual_deadline_ns);
@@ -38,17 +52,30 @@ std::string StageArgs(const StageTrace& stage) {
 }  // namespace
 
 ScheduleTrace::ScheduleTrace(std::unique_ptr<TraceFile> file) : file_(std::move(file)) {
+  file_->Fact("sgprs_trace", fmt::format(R"("version":{})", kScheduleTraceVersion));
   file_->NameProcess(kTasks, "tasks");
   file_->NameProcess(kPartitions, "partitions");
 }
 
-void ScheduleTrace::AddTask(uint64_t task, std::string_view name) {
-  file_->NameThread({kTasks, task}, name);
+void ScheduleTrace::SetPool(const PoolTrace& pool) {
+  file_->Fact("sgprs_pool",
+              fmt::format(R"("device":{},"sm_count":{},"policy":{})", JsonString(pool.device),
+                          pool.sm_count, JsonString(pool.policy)));
+}
+
+void ScheduleTrace::AddTask(uint64_t task, std::string_view label, const TaskTrace& facts) {
+  file_->NameThread({kTasks, task}, label);
+  file_->Fact("sgprs_task",
+              fmt::format(R"("task":{},"name":{},"class":"{}","period_ns":{},"deadline_ns":{})",
+                          task, JsonString(facts.name), ClassName(facts.task_class),
+                          facts.period_ns, facts.deadline_ns));
   ends_of_task_[task] = {};
 }
 
 void ScheduleTrace::AddPartition(uint32_t partition, uint32_t sm_count) {
-  partitions_[partition] = {.sm_count = sm_count};
+  partitions_[partition].sm_count = sm_count;
+  file_->Fact("sgprs_partition",
+              fmt::format(R"("partition":{},"sm_count":{})", partition, sm_count));
 }
 
 TraceFile::Track ScheduleTrace::PartitionTrack(uint32_t partition, uint64_t begin_ns,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts jobs and stages on the tracks of a TraceFile: process "tasks" with a track a task (its jobs,
 // and in them its stages), process "partitions" with a track per partition and concurrent stage.
+// For who reads the file back (`sgprs sim --replay`) there are facts besides: sgprs_trace (the
+// version), sgprs_pool, sgprs_partition, sgprs_task. Times of facts and arguments are ns.
 //
 // Thread: the loop's.
 #ifndef SGPRS_RUNTIME_OBSERVE_SCHEDULE_TRACE_H_
@@ -19,6 +21,22 @@
 
 namespace sgprs::observe {
 
+// Of the names and meanings of facts and arguments; raised when one changes or goes.
+inline constexpr int kScheduleTraceVersion = 1;
+
+struct PoolTrace {
+  std::string_view device;
+  uint32_t sm_count = 0;
+  std::string_view policy;
+};
+
+struct TaskTrace {
+  std::string_view name;
+  uint32_t task_class = SGPRS_CLASS_LOW;
+  uint64_t period_ns = 0;    // 0 = none
+  uint64_t deadline_ns = 0;  // relative, 0 = none
+};
+
 struct StageTrace {
   uint64_t task = 0;  // client id
   uint64_t job = 0;
@@ -28,6 +46,7 @@ struct StageTrace {
   uint32_t level = 0;  // SgprsLevel
   bool learning = false;
   bool switched = false;
+  uint64_t launches = 0;  // 0 = unknown: an open range
   uint64_t granted_ns = 0;
   uint64_t first_issue_ns = 0;  // 0 = unknown
   uint64_t complete_ns = 0;
@@ -48,8 +67,10 @@ class ScheduleTrace {
  public:
   explicit ScheduleTrace(std::unique_ptr<TraceFile> file);
 
-  // Names the track. Events of a task that was not added go to an unnamed one.
-  void AddTask(uint64_t task, std::string_view name);
+  // Again when the policy changes.
+  void SetPool(const PoolTrace& pool);
+  // `label` names the track. Events of a task that was not added go to an unnamed one.
+  void AddTask(uint64_t task, std::string_view label, const TaskTrace& facts);
   void RemoveTask(uint64_t task) { ends_of_task_.erase(task); }
   void AddPartition(uint32_t partition, uint32_t sm_count);
   // Call when the stage is complete, in order of completion within its task.

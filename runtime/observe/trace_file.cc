@@ -77,6 +77,10 @@ void TraceFile::NameThread(Track track, std::string_view name) {
       track.process, track.thread));
 }
 
+void TraceFile::Fact(std::string_view name, std::string_view args) {
+  Append(fmt::format(R"({{"ph":"M","name":{},"pid":0,"args":{{{}}}}})", JsonString(name), args));
+}
+
 void TraceFile::Slice(Track track, std::string_view name, uint64_t begin_ns, uint64_t end_ns,
                       std::string_view args) {
   if (end_ns < begin_ns) end_ns = begin_ns;

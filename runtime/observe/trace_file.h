@@ -32,6 +32,8 @@ class TraceFile {
   };
   void NameProcess(uint32_t process, std::string_view name);
   void NameThread(Track track, std::string_view name);
+  // An event that viewers skip: facts for whoever reads the file back. `args` as for Slice().
+  void Fact(std::string_view name, std::string_view args);
   // `args`: the inside of a JSON object ("\"job\":3"), may be empty. Names: valid UTF-8.
   void Slice(Track track, std::string_view name, uint64_t begin_ns, uint64_t end_ns,
              std::string_view args);

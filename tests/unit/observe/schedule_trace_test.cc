@@ -20,20 +20,25 @@ class ScheduleTraceTest : public ::testing::Test {
       : path_(::testing::TempDir() + "/schedule-" + std::to_string(getpid()) + ".json"),
         trace_(std::make_unique<ScheduleTrace>(TraceFile::Open(path_).value())) {
     trace_->AddPartition(0, 34);
-    trace_->AddTask(7, "task seven");
+    trace_->AddTask(7, "task seven (pid 1)",
+                    {.name = "task \"seven\"",
+                     .task_class = SGPRS_CLASS_HIGH,
+                     .period_ns = 33'333'333,
+                     .deadline_ns = 20'000'000});
   }
   ~ScheduleTraceTest() override { unlink(path_.c_str()); }
 
-  std::vector<json> Slices() {
+  std::vector<json> Events(const std::string& phase) {
     trace_.reset();
     std::ifstream file(path_);
-    std::vector<json> slices;
+    std::vector<json> found;
     const json parsed = json::parse(file);
     for (const json& event : parsed["traceEvents"]) {
-      if (event["ph"] == "X") slices.push_back(event);
+      if (event["ph"] == phase) found.push_back(event);
     }
-    return slices;
+    return found;
   }
+  std::vector<json> Slices() { return Events("X"); }
   StageTrace Stage(uint64_t task, uint32_t stage, uint64_t begin_ns, uint64_t end_ns) {
     return {.task = task,
             .job = 1,
@@ -73,7 +78,7 @@ TEST_F(ScheduleTraceTest, LateJobDoesNotOverlapItsSuccessor) {
 }
 
 TEST_F(ScheduleTraceTest, ConcurrentStagesOfAPartitionGetTracksOfTheirOwn) {
-  trace_->AddTask(8, "task eight");
+  trace_->AddTask(8, "task eight", {});
   trace_->AddStage(Stage(7, 0, 1000, 3000));
   trace_->AddStage(Stage(8, 0, 2000, 4000));
   trace_->AddStage(Stage(7, 1, 3000, 5000));  // the first track is free again
@@ -84,6 +89,29 @@ TEST_F(ScheduleTraceTest, ConcurrentStagesOfAPartitionGetTracksOfTheirOwn) {
   ASSERT_EQ(tracks.size(), 3u);
   EXPECT_NE(tracks[0], tracks[1]);
   EXPECT_EQ(tracks[0], tracks[2]);
+}
+
+TEST_F(ScheduleTraceTest, FactsAreThereForWhoReadsItBack) {
+  trace_->SetPool({.device = "a \"device\"", .sm_count = 68, .policy = "sgprs"});
+  std::map<std::string, json> facts;
+  for (const json& event : Events("M")) facts[event["name"]] = event["args"];
+  EXPECT_EQ(facts["sgprs_trace"], json::parse(R"({"version": 1})"));
+  EXPECT_EQ(facts["sgprs_pool"],
+            json::parse(R"({"device": "a \"device\"", "sm_count": 68, "policy": "sgprs"})"));
+  EXPECT_EQ(facts["sgprs_partition"], json::parse(R"({"partition": 0, "sm_count": 34})"));
+  EXPECT_EQ(facts["sgprs_task"],
+            json::parse(R"({"task": 7, "name": "task \"seven\"", "class": "high",
+                            "period_ns": 33333333, "deadline_ns": 20000000})"));
+}
+
+TEST_F(ScheduleTraceTest, LaunchesAreSaidWhereTheyAreKnown) {
+  StageTrace stage = Stage(7, 0, 1000, 3000);
+  trace_->AddStage(stage);
+  stage.launches = 12;
+  trace_->AddStage(stage);
+  const std::vector<json> slices = Slices();
+  EXPECT_FALSE(slices[0]["args"].contains("launches"));
+  EXPECT_EQ(slices.back()["args"]["launches"], 12);
 }
 
 TEST_F(ScheduleTraceTest, VirtualDeadlineIsInTheArguments) {
