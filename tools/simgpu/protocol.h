@@ -21,9 +21,10 @@
 namespace sgprs::simgpu {
 
 inline constexpr uint32_t kMagic = 0x554d4953;  // "SIMU"
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 inline constexpr uint32_t kCommandCount = 16384;  // ring sizes, powers of two
 inline constexpr uint32_t kLogCount = 32768;
+inline constexpr uint32_t kMaxDevices = 16;        // of one device process, all alike
 inline constexpr int kMaxSms = 256;
 inline constexpr int kSmWords = kMaxSms / 64;
 
@@ -41,9 +42,16 @@ enum class CommandKind : uint32_t {
   kHostDone = 9,        // client: host function of command `wait_seq` has returned
   kContextCreate = 10,  // context, sm_limit (0 = all)
   kContextDestroy = 11,
+  kWaitValue = 12,       // as kHostFunction: the client looks at its memory, then says kHostDone
+  kStreamPriority = 13,  // stream, priority: of the stream's later commands
 };
 
-enum class CopyDirection : uint32_t { kHostToDevice = 0, kDeviceToHost = 1, kDeviceToDevice = 2 };
+enum class CopyDirection : uint32_t {
+  kHostToDevice = 0,
+  kDeviceToHost = 1,
+  kDeviceToDevice = 2,
+  kPeer = 3,  // from the stream's device to another one or back: as kDeviceToHost
+};
 
 // One command, 192 bytes. `seq` counts from 1 per client, without gaps; slot = seq & (count - 1).
 struct Command {
@@ -51,8 +59,9 @@ struct Command {
   uint64_t submit_ns;
   uint32_t kind;       // CommandKind
   uint32_t stream;     // client-chosen id, unique while it lives
-  uint32_t context;    // client-chosen id; 1 = primary context
-  int32_t priority;    // kStreamCreate: CUDA sense, lower number = more urgent
+  uint32_t context;    // client-chosen id; 1 to kMaxDevices: primary contexts of device 0, 1, ...
+  int32_t priority;    // kStreamCreate, kStreamPriority: CUDA sense, lower number = more urgent.
+                       // kKernel: of this launch, if has_priority
   uint32_t sm_limit;   // kStreamCreate/kContextCreate: at most so many SMs (MPS affinity), 0 = none
   uint32_t direction;  // CopyDirection
   uint64_t wait_seq;
@@ -67,7 +76,11 @@ struct Command {
   double dram_bytes;      // of the whole launch
   uint64_t name_hash;     // FNV-1a of the kernel's name, for the log
   uint64_t sm_set[kSmWords];  // kStreamCreate: SMs of its green context; all zero = all SMs
-  uint64_t reserved[7];
+  uint32_t device;        // kContextCreate
+  uint32_t has_priority;  // kKernel
+  uint32_t fault;         // kKernel: CUresult that it ends with (faults on request), 0 = none
+  uint32_t reserved0;
+  uint64_t reserved[5];
 };
 static_assert(sizeof(Command) == 192);
 
@@ -158,7 +171,9 @@ struct Welcome {
   uint32_t shared_bytes_per_block;
   uint32_t shared_bytes_per_block_optin;
   uint64_t client_id;
-  uint64_t reserved[8];
+  uint32_t device_count;
+  uint32_t reserved0;
+  uint64_t reserved[7];
 };
 
 }  // namespace sgprs::simgpu

@@ -28,8 +28,8 @@ struct Told {
 // One engine with clients 1 and 2; commands are numbered for each.
 class Bench : public EngineListener {
  public:
-  explicit Bench(bool mps = true, const char* device = "rtx2080ti")
-      : device_(*model::FindDevice(device)), engine_(device_, mps, this, kStart) {
+  explicit Bench(bool mps = true, const char* device = "rtx2080ti", uint32_t devices = 1)
+      : device_(*model::FindDevice(device)), engine_(device_, mps, this, kStart, devices) {
     for (uint64_t client : {1, 2}) engine_.AddClient(client, 100);
   }
   void OnLog(uint64_t client, const LogEntry& entry) override { told_.push_back({client, entry}); }
@@ -157,6 +157,65 @@ TEST(EngineTest, AContextLimitHoldsForAllItsStreams) {
   bench.Finish();
   EXPECT_GT(Length(bench.Done(kernels[1])), 1.9 * (bench.AloneNs(bench.Kernel(1), 20) - 10'000));
   EXPECT_EQ(bench.engine_.clients().at(1).counters.kernels_by_sms.at(20), 2u);
+}
+
+TEST(EngineTest, DevicesDoNotShareSms) {
+  Bench bench(true, "rtx2080ti", 2);
+  Command create = bench.Make(CommandKind::kStreamCreate, 2);
+  create.context = 2;  // primary context of device 1
+  bench.Streams({1});
+  bench.Submit(create);
+  const uint64_t a = bench.Submit(bench.Kernel(1));
+  const uint64_t b = bench.Submit(bench.Kernel(2));
+  Command copy = bench.Make(CommandKind::kCopy, 1);
+  copy.direction = static_cast<uint32_t>(CopyDirection::kPeer);
+  copy.bytes = 1 << 20;
+  const uint64_t to_peer = bench.Submit(copy);
+  Command wait = bench.Make(CommandKind::kWait, 2);
+  wait.wait_seq = to_peer;
+  bench.Submit(wait);
+  const uint64_t after = bench.Submit(bench.Kernel(2));
+  bench.Finish();
+  for (uint64_t seq : {a, b}) {
+    EXPECT_NEAR(Length(bench.Done(seq)), bench.AloneNs(bench.Kernel(1), 68), 2);
+  }
+  EXPECT_EQ(bench.Done(after).start_ns, bench.Done(to_peer).end_ns);
+  Command context = bench.Make(CommandKind::kContextCreate, 0);
+  context.context = 40;
+  context.device = 2;
+  EXPECT_FALSE(bench.TrySubmit(context).ok());
+}
+
+TEST(EngineTest, FaultsOnRequestEndALaunch) {
+  Bench bench;
+  bench.Streams({1});
+  Command kernel = bench.Kernel(1);
+  kernel.fault = 700;
+  const uint64_t bad = bench.Submit(kernel);
+  const uint64_t good = bench.Submit(bench.Kernel(1));
+  bench.Finish();
+  ASSERT_NE(bench.Entry(bad, 1, LogKind::kError), nullptr);
+  EXPECT_EQ(bench.Entry(bad, 1, LogKind::kError)->error, 700u);
+  EXPECT_EQ(bench.Done(good).start_ns, kStart);
+}
+
+TEST(EngineTest, AStreamsPriorityCanChange) {
+  Bench bench;
+  bench.Streams({1, 2, 3});
+  Command priority = bench.Make(CommandKind::kStreamPriority, 1);
+  priority.priority = -1;
+  bench.Submit(priority);
+  Command urgent = bench.Kernel(2);
+  urgent.has_priority = 1;
+  urgent.priority = -1;
+  const uint64_t by_stream = bench.Submit(bench.Kernel(1));
+  const uint64_t by_launch = bench.Submit(urgent);
+  const uint64_t plain = bench.Submit(bench.Kernel(3));
+  bench.Finish();
+  EXPECT_EQ(bench.Done(by_stream).end_ns, bench.Done(by_launch).end_ns);
+  EXPECT_GT(bench.Done(plain).end_ns, bench.Done(by_launch).end_ns);
+  priority.priority = 1;
+  EXPECT_FALSE(bench.TrySubmit(priority).ok());
 }
 
 TEST(EngineTest, WaitsOrderStreams) {
@@ -348,7 +407,7 @@ TEST(EngineTest, NonsenseIsRefused) {
   refused(CommandKind::kKernel, [](Command* c) { c->flops = std::nan(""); });
   refused(CommandKind::kKernel,
           [](Command* c) { c->dram_bytes = std::numeric_limits<double>::infinity(); });
-  refused(CommandKind::kCopy, [](Command* c) { c->direction = 3; });
+  refused(CommandKind::kCopy, [](Command* c) { c->direction = 4; });
   refused(CommandKind::kWait, [](Command* c) { c->wait_seq = 0; });
   refused(CommandKind::kWait, [](Command* c) { c->wait_seq = 2; });  // itself
   refused(CommandKind::kHostDone, [](Command* c) { c->wait_seq = 1; });

@@ -28,9 +28,17 @@ struct QueuedCommand {
   uint64_t bytes = 0;
   uint64_t name_hash = 0;
   bool cooperative = false;
+  bool has_priority = false;
+  int32_t priority = 0;
+  uint32_t fault = 0;
   uint64_t blocks = 0;
   std::shared_ptr<const model::KernelCost> cost;  // what runs on the SMs: kernels, fills, moves
   uint64_t least_ns = 0;                          // it can not take less
+};
+
+struct ContextState {
+  uint32_t sm_limit = 0;  // 0 = all
+  uint32_t device = 0;
 };
 
 struct StreamState {
@@ -47,6 +55,7 @@ struct StreamState {
   uint64_t client_id = 0;
   uint32_t id = 0;  // the client's
   uint32_t context = 0;
+  uint32_t device = 0;
   uint32_t context_limit = 0;  // SMs of the whole context, 0 = all
   int32_t priority = 0;
   uint32_t sm_limit = 0;
@@ -73,7 +82,7 @@ struct ClientCounters {
 struct ClientState {
   uint64_t id = 0;
   uint32_t pid = 0;
-  std::unordered_map<uint32_t, uint32_t> context_limits;  // alive contexts
+  std::unordered_map<uint32_t, ContextState> contexts;    // alive
   std::unordered_map<uint32_t, uint64_t> stream_uids;     // alive streams, by the client's id
   std::unordered_set<uint64_t> all_streams;               // uids, with closing ones
   uint64_t control_uid = 0;  // in-order queue of commands that belong to no stream

@@ -17,6 +17,13 @@ Status Bad(const std::string& what, const std::string& value) {
   return Status(ErrorCode::kInvalid, "impossible " + what + " " + value);
 }
 
+Status CheckPriority(const model::DeviceDescription& device, int32_t priority) {
+  if (priority < device.priority_greatest || priority > device.priority_least) {
+    return Bad("priority", std::to_string(priority));
+  }
+  return Status::Ok();
+}
+
 Status CheckKernel(const model::DeviceDescription& device, const Command& command) {
   if (command.blocks == 0 || command.blocks > kMaxBlocks) {
     return Bad("number of blocks", std::to_string(command.blocks));
@@ -30,6 +37,9 @@ Status CheckKernel(const model::DeviceDescription& device, const Command& comman
   if (command.registers > kMaxRegisters) {
     return Bad("registers", std::to_string(command.registers));
   }
+  if (command.has_priority != 0) {
+    if (Status bad = CheckPriority(device, command.priority); !bad.ok()) return bad;
+  }
   if (command.cooperative > 1) return Bad("cooperative", std::to_string(command.cooperative));
   if (!std::isfinite(command.flops) || command.flops < 0) {
     return Bad("flops", std::to_string(command.flops));
@@ -41,9 +51,7 @@ Status CheckKernel(const model::DeviceDescription& device, const Command& comman
 }
 
 Status CheckStreamCreate(const model::DeviceDescription& device, const Command& command) {
-  if (command.priority < device.priority_greatest || command.priority > device.priority_least) {
-    return Bad("priority", std::to_string(command.priority));
-  }
+  if (Status bad = CheckPriority(device, command.priority); !bad.ok()) return bad;
   if (command.sm_limit > device.sm_count) return Bad("sm_limit", std::to_string(command.sm_limit));
   if (!model::SmSet(command.sm_set).Within(device.sm_count)) {
     return Bad("sm_set", "with SMs that the device has not");
@@ -60,7 +68,7 @@ Status CheckCommand(const model::DeviceDescription& device, const Command& comma
     case CommandKind::kStreamCreate:
       return CheckStreamCreate(device, command);
     case CommandKind::kCopy:
-      if (command.direction > static_cast<uint32_t>(CopyDirection::kDeviceToDevice)) {
+      if (command.direction > static_cast<uint32_t>(CopyDirection::kPeer)) {
         return Bad("direction", std::to_string(command.direction));
       }
       return Status::Ok();
@@ -76,9 +84,12 @@ Status CheckCommand(const model::DeviceDescription& device, const Command& comma
         return Bad("wait_seq", std::to_string(command.wait_seq));
       }
       return Status::Ok();
+    case CommandKind::kStreamPriority:
+      return CheckPriority(device, command.priority);
     case CommandKind::kFill:
     case CommandKind::kEventRecord:
     case CommandKind::kHostFunction:
+    case CommandKind::kWaitValue:
     case CommandKind::kStreamDestroy:
     case CommandKind::kContextDestroy:
       return Status::Ok();

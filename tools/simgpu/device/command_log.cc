@@ -23,6 +23,7 @@ const char* NameOf(const QueuedCommand& command) {
     case CommandKind::kCopy:
       return command.direction == CopyDirection::kHostToDevice   ? "copy_h2d"
              : command.direction == CopyDirection::kDeviceToHost ? "copy_d2h"
+             : command.direction == CopyDirection::kPeer         ? "copy_peer"
                                                                  : "copy_d2d";
     case CommandKind::kFill:
       return "fill";
@@ -32,6 +33,10 @@ const char* NameOf(const QueuedCommand& command) {
       return "wait";
     case CommandKind::kHostFunction:
       return "host_function";
+    case CommandKind::kWaitValue:
+      return "wait_value";
+    case CommandKind::kStreamPriority:
+      return "stream_priority";
     case CommandKind::kHostDone:
       return "host_done";
     case CommandKind::kContextCreate:
@@ -58,11 +63,12 @@ Result<CommandLog> CommandLog::Open(const std::string& path) {
 void CommandLog::Write(const FinishedCommand& finished) {
   fmt::memory_buffer line;
   fmt::format_to(std::back_inserter(line),
-                 "{{\"pid\":{},\"client\":{},\"seq\":{},\"stream\":{},\"kind\":\"{}\","
+                 "{{\"pid\":{},\"client\":{},\"seq\":{},\"stream\":{},\"device\":{},"
+                 "\"kind\":\"{}\",\"wait_seq\":{},"
                  "\"name_hash\":\"{:016x}\",\"start_ns\":{},\"end_ns\":{},\"sms\":{:.1f},"
                  "\"error\":{}}}\n",
                  finished.client.pid, finished.client.id, finished.command.seq, finished.stream.id,
-                 NameOf(finished.command), finished.command.name_hash, finished.start_ns,
+                 finished.stream.device, NameOf(finished.command), finished.command.wait_seq, finished.command.name_hash, finished.start_ns,
                  finished.end_ns, finished.mean_sms, finished.error);
   std::fwrite(line.data(), 1, line.size(), file_.get());
 }

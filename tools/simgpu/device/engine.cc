@@ -9,7 +9,7 @@
 namespace sgprs::simgpu {
 namespace {
 
-constexpr uint32_t kPrimaryContext = 1;
+constexpr uint32_t kPrimaryContext = 1;  // of device 0; the next ones of the next devices
 constexpr size_t kMaxStreams = 65536;  // of one client
 constexpr size_t kMaxContexts = 65536;
 constexpr uint32_t kFillThreads = 256;
@@ -36,22 +36,35 @@ bool TakesTime(CommandKind kind) {
 
 }  // namespace
 
+// 1024 us: the open driver's default time slice (facts/cuda.md 5).
+Engine::Device::Device(const model::DeviceDescription& description, bool mps)
+    : model(description, {.time_slice_ns = mps ? 0u : 1'024'000u}),
+      copy_engines{{description.host_to_device_bytes_per_ns, description.copy_latency_ns},
+                   {description.device_to_host_bytes_per_ns, description.copy_latency_ns}} {}
+
 Engine::Engine(const model::DeviceDescription& device, bool mps, EngineListener* listener,
-               uint64_t now_ns)
-    : device_(device),
-      listener_(listener),
-      // 1024 us: the open driver's default time slice (facts/cuda.md 5).
-      model_(device, {.time_slice_ns = mps ? 0u : 1'024'000u}),
-      costs_(device),
-      copy_engines_{{device.host_to_device_bytes_per_ns, device.copy_latency_ns},
-                    {device.device_to_host_bytes_per_ns, device.copy_latency_ns}},
-      now_ns_(now_ns) {}
+               uint64_t now_ns, uint32_t device_count)
+    : device_(device), listener_(listener), costs_(device), now_ns_(now_ns) {
+  for (uint32_t i = 0; i < std::clamp(device_count, 1u, kMaxDevices); ++i) {
+    devices_.push_back(std::make_unique<Device>(device, mps));
+  }
+}
+
+CopyEngine& Engine::EngineFor(Device& device, CopyDirection direction) {
+  return device.copy_engines[direction == CopyDirection::kHostToDevice ? 0 : 1];
+}
+
+size_t Engine::running_kernels() const {
+  size_t running = 0;
+  for (const auto& device : devices_) running += device->model.running();
+  return running;
+}
 
 void Engine::AddClient(uint64_t client_id, uint32_t pid) {
   ClientState& client = clients_[client_id];
   client.id = client_id;
   client.pid = pid;
-  client.context_limits[kPrimaryContext] = 0;
+  for (uint32_t i = 0; i < device_count(); ++i) client.contexts[kPrimaryContext + i] = {0, i};
   client.control_uid = NewStream(client).uid;
   ++clients_total_;
 }
@@ -62,11 +75,11 @@ void Engine::RemoveClient(uint64_t client_id) {
   for (uint64_t uid : found->second.all_streams) {
     StreamState& stream = *streams_[uid];
     if (stream.head == StreamState::Head::kKernel) {
-      model_.Remove(stream.kernel);
+      DeviceOf(stream).model.Remove(stream.kernel);
       std::erase(busy_, uid);
     }
     if (stream.head == StreamState::Head::kCopying) {
-      copy_engines_[static_cast<uint32_t>(stream.queue.front().direction)].Remove(uid, now_ns_);
+      EngineFor(DeviceOf(stream), stream.queue.front().direction).Remove(uid, now_ns_);
     }
     streams_.erase(uid);  // timers and ready_ look it up in vain
   }
@@ -99,6 +112,9 @@ QueuedCommand Engine::Compact(const Command& command) {
   queued.name_hash = command.name_hash;
   queued.cooperative = command.cooperative != 0;
   queued.blocks = command.blocks;
+  queued.priority = command.priority;
+  queued.has_priority = command.has_priority != 0;
+  queued.fault = command.fault;
   const auto bytes = static_cast<double>(command.bytes);
   if (queued.kind == CommandKind::kKernel) {
     SetCost({command.blocks, command.threads, command.shared_bytes, command.registers,
@@ -122,15 +138,19 @@ void Engine::SetCost(const model::KernelGeometry& geometry, QueuedCommand* queue
 }
 
 Status Engine::OpenContext(ClientState& client, const Command& command) {
-  if (client.context_limits.size() >= kMaxContexts) {
+  if (client.contexts.size() >= kMaxContexts) {
     return Status(ErrorCode::kExhausted, "too many contexts");
   }
-  const bool fresh = client.context_limits.emplace(command.context, command.sm_limit).second;
-  if (!fresh && command.context != kPrimaryContext) {
+  if (command.device >= device_count()) {
+    return Status(ErrorCode::kInvalid, "unknown device " + std::to_string(command.device));
+  }
+  const bool primary = command.context == kPrimaryContext + command.device;
+  const bool reserved = command.context < kPrimaryContext + device_count() && !primary;
+  if (reserved || (client.contexts.count(command.context) != 0 && !primary)) {
     return Status(ErrorCode::kInvalid,
                   "context " + std::to_string(command.context) + " exists already");
   }
-  client.context_limits[command.context] = command.sm_limit;
+  client.contexts[command.context] = {command.sm_limit, command.device};
   return Status::Ok();
 }
 
@@ -142,7 +162,7 @@ Result<StreamState*> Engine::TargetStream(ClientState& client, const Command& co
     return control;
   }
   if (kind == CommandKind::kContextDestroy) {
-    if (client.context_limits.erase(command.context) == 0) {
+    if (client.contexts.erase(command.context) == 0) {
       return Status(ErrorCode::kInvalid, "unknown context " + std::to_string(command.context));
     }
     return control;
@@ -168,8 +188,8 @@ Result<StreamState*> Engine::TargetStream(ClientState& client, const Command& co
 }
 
 Result<StreamState*> Engine::OpenStream(ClientState& client, const Command& command) {
-  const auto context = client.context_limits.find(command.context);
-  if (context == client.context_limits.end()) {
+  const auto context = client.contexts.find(command.context);
+  if (context == client.contexts.end()) {
     return Status(ErrorCode::kInvalid, "unknown context " + std::to_string(command.context));
   }
   if (client.all_streams.size() >= kMaxStreams) {
@@ -182,7 +202,8 @@ Result<StreamState*> Engine::OpenStream(ClientState& client, const Command& comm
   StreamState& stream = NewStream(client);
   stream.id = command.stream;
   stream.context = command.context;
-  stream.context_limit = context->second;
+  stream.context_limit = context->second.sm_limit;
+  stream.device = context->second.device;
   stream.priority = command.priority;
   stream.sm_limit = command.sm_limit;
   stream.sm_set = model::SmSet(command.sm_set);
@@ -211,15 +232,25 @@ StreamState* Engine::Find(uint64_t uid) {
 
 uint64_t Engine::NextEventNs() const {
   if (!ready_.empty()) return now_ns_;
-  uint64_t next_ns = std::min(copy_engines_[0].NextEndNs(), copy_engines_[1].NextEndNs());
-  next_ns = std::min(next_ns, model_.NextEventNs());
+  uint64_t next_ns = model::kNeverNs;
+  for (const auto& device : devices_) {
+    for (const CopyEngine& engine : device->copy_engines) {
+      next_ns = std::min(next_ns, engine.NextEndNs());
+    }
+    next_ns = std::min(next_ns, device->model.NextEventNs());
+  }
   if (!timers_.empty()) next_ns = std::min(next_ns, timers_.top().at_ns);
   return next_ns;
 }
 
 uint64_t Engine::NextWakeNs() const {
   if (!ready_.empty()) return now_ns_;
-  uint64_t wake_ns = std::min(copy_engines_[0].NextEndNs(), copy_engines_[1].NextEndNs());
+  uint64_t wake_ns = model::kNeverNs;
+  for (const auto& device : devices_) {
+    for (const CopyEngine& engine : device->copy_engines) {
+      wake_ns = std::min(wake_ns, engine.NextEndNs());
+    }
+  }
   if (!timers_.empty()) wake_ns = std::min(wake_ns, timers_.top().at_ns);
   for (uint64_t uid : busy_) wake_ns = std::min(wake_ns, WakeOf(*streams_.at(uid)));
   return wake_ns;
@@ -235,9 +266,10 @@ uint64_t Engine::WakeOf(const StreamState& stream) const {
     if (!TakesTime(stream.queue[i + 1].kind)) break;
     least_ns += stream.queue[i + 1].least_ns;
   }
-  const uint64_t earliest_ns = model_.EarliestEndNs(stream.kernel);
-  const uint64_t predicted_ns = model_.PredictedEndNs(stream.kernel);
-  uint64_t look_ns = model_.NextEventNs();
+  const model::FluidModel& model = devices_[stream.device]->model;
+  const uint64_t earliest_ns = model.EarliestEndNs(stream.kernel);
+  const uint64_t predicted_ns = model.PredictedEndNs(stream.kernel);
+  uint64_t look_ns = model.NextEventNs();
   if (predicted_ns != model::kNeverNs) {
     // Others that end speed it up, but hardly to the double: look again half-way.
     look_ns = std::max(look_ns, now_ns_ + (predicted_ns - now_ns_) / 2);
@@ -268,7 +300,7 @@ void Engine::AdvanceTo(uint64_t now_ns) {
 
 void Engine::RunModelTo(uint64_t at_ns) {
   kernel_ends_.clear();
-  model_.Advance(at_ns, &kernel_ends_);
+  for (const auto& device : devices_) device->model.Advance(at_ns, &kernel_ends_);
   for (const model::KernelEnd& end : kernel_ends_) {
     std::erase(busy_, end.tag);
     FinishHead(*streams_.at(end.tag), end.start_ns, end.mean_sms, 0);
@@ -277,7 +309,9 @@ void Engine::RunModelTo(uint64_t at_ns) {
 
 void Engine::RunCopiesTo(uint64_t at_ns) {
   copy_ends_.clear();
-  for (CopyEngine& engine : copy_engines_) engine.Advance(at_ns, &copy_ends_);
+  for (const auto& device : devices_) {
+    for (CopyEngine& engine : device->copy_engines) engine.Advance(at_ns, &copy_ends_);
+  }
   for (const CopyEnd& end : copy_ends_) FinishHead(*streams_.at(end.tag), end.start_ns, 0, 0);
 }
 
@@ -321,8 +355,12 @@ bool Engine::StartHead(StreamState& stream) {
     case CommandKind::kWait:
       return StartWait(stream);
     case CommandKind::kHostFunction:
+    case CommandKind::kWaitValue:
       StartHost(stream);
       return false;
+    case CommandKind::kStreamPriority:
+      stream.priority = command.priority;
+      return true;
     case CommandKind::kHostDone:
       HostReturned(clients_.at(stream.client_id), command.wait_seq);
       return true;
@@ -334,6 +372,7 @@ bool Engine::StartHead(StreamState& stream) {
 // 0, or the CUresult of a launch that the device can not run.
 uint32_t Engine::LaunchError(const StreamState& stream) const {
   const QueuedCommand& command = stream.queue.front();
+  if (command.fault != 0) return command.fault;
   const uint64_t resident = command.cost->resident_blocks();
   if (resident == 0) return kLaunchOutOfResources;
   const bool all_resident = command.blocks <= resident * stream.partition_sms;
@@ -351,12 +390,13 @@ void Engine::StartKernel(StreamState& stream) {
   launch.cost = stream.queue.front().cost;
   launch.tag = stream.uid;
   launch.process = client.id;
-  launch.priority = stream.priority;
+  const QueuedCommand& command = stream.queue.front();
+  launch.priority = command.has_priority ? command.priority : stream.priority;
   launch.sm_set = stream.sm_set;
   launch.sm_limit = stream.sm_limit;
   launch.context = client.id << 32 | stream.context;
   launch.context_limit = stream.context_limit;
-  stream.kernel = model_.AddKernel(launch, now_ns_);
+  stream.kernel = DeviceOf(stream).model.AddKernel(launch, now_ns_);
   stream.head = StreamState::Head::kKernel;
   busy_.push_back(stream.uid);
 }
@@ -365,7 +405,7 @@ void Engine::StartCopy(StreamState& stream) {
   const QueuedCommand& command = stream.queue.front();
   if (command.direction == CopyDirection::kDeviceToDevice) return StartKernel(stream);
   stream.head = StreamState::Head::kCopying;
-  copy_engines_[static_cast<uint32_t>(command.direction)].Add(stream.uid, command.bytes, now_ns_);
+  EngineFor(DeviceOf(stream), command.direction).Add(stream.uid, command.bytes, now_ns_);
 }
 
 bool Engine::StartWait(StreamState& stream) {
@@ -431,6 +471,7 @@ void Engine::Count(ClientState& client, const StreamState& stream, const QueuedC
       ++client.counters.events;
       break;
     case CommandKind::kHostFunction:
+    case CommandKind::kWaitValue:
       ++client.counters.host_functions;
       break;
     default:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated device itself: clients, contexts, streams in order, copy engines and the fluid
+// The simulated devices (one or more, all alike): clients, contexts, streams in order, copy engines and the fluid
 // model of the SMs, on a time line that only AdvanceTo() moves. No clock, socket or shared memory
 // in here, so tests and the device process drive the same object. Not thread-safe.
 #ifndef SGPRS_TOOLS_SIMGPU_DEVICE_ENGINE_H_
@@ -41,8 +41,9 @@ class EngineListener {
 class Engine {
  public:
   // `device` and `listener` must outlive the engine. `mps` false: processes take turns.
+  // `device_count`: 1 to kMaxDevices of that description.
   Engine(const model::DeviceDescription& device, bool mps, EngineListener* listener,
-         uint64_t now_ns);
+         uint64_t now_ns, uint32_t device_count = 1);
 
   void AddClient(uint64_t client_id, uint32_t pid);
   // Everything of the client vanishes at once, running kernels too.
@@ -64,9 +65,16 @@ class Engine {
   const std::unordered_map<uint64_t, ClientState>& clients() const { return clients_; }
   uint64_t kernels_total() const { return kernels_total_; }
   uint64_t clients_total() const { return clients_total_; }
-  size_t running_kernels() const { return model_.running(); }
+  size_t running_kernels() const;
+  uint32_t device_count() const { return static_cast<uint32_t>(devices_.size()); }
 
  private:
+  // One of the devices.
+  struct Device {
+    Device(const model::DeviceDescription& description, bool mps);
+    model::FluidModel model;
+    CopyEngine copy_engines[2];  // host to device; device to host, and to other devices
+  };
   struct Timer {
     uint64_t at_ns;
     uint64_t order;  // ties: first set, first served
@@ -100,13 +108,14 @@ class Engine {
   void RunModelTo(uint64_t at_ns);
   void RunCopiesTo(uint64_t at_ns);
   StreamState* Find(uint64_t uid);
+  Device& DeviceOf(const StreamState& stream) { return *devices_[stream.device]; }
+  static CopyEngine& EngineFor(Device& device, CopyDirection direction);
   uint64_t WakeOf(const StreamState& stream) const;
 
   const model::DeviceDescription& device_;
   EngineListener* listener_;
-  model::FluidModel model_;
+  std::vector<std::unique_ptr<Device>> devices_;
   model::CostTable costs_;
-  CopyEngine copy_engines_[2];  // by CopyDirection
   uint64_t now_ns_;
   uint64_t next_uid_ = 1;
   uint64_t next_timer_ = 0;

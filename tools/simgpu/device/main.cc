@@ -25,6 +25,7 @@ constexpr int kUsage = 2;
 struct Arguments {
   std::string device{sgprs::model::kDefaultDevice};
   std::string socket_path = sgprs::env::SimgpuSocketPath();
+  uint32_t device_count = 1;
   std::string mps = "on";
   std::string log_path;
   bool list_devices = false;
@@ -76,7 +77,8 @@ int Serve(const Arguments& arguments) {
   sigprocmask(SIG_BLOCK, &signals, nullptr);
 
   auto server = sgprs::simgpu::Server::Make(
-      {device, arguments.socket_path, arguments.mps == "on", arguments.log_path});
+      {device, arguments.socket_path, arguments.mps == "on", arguments.log_path,
+       arguments.device_count});
   if (!server.ok()) return Fail(server.status());
   fmt::print("simgpu: {} ({} SMs), MPS {}, on {}\n", device->display_name, device->sm_count,
              arguments.mps, arguments.socket_path);
@@ -95,6 +97,9 @@ int main(int argc, char** argv) {
       "Simulated GPU: gives time to the commands of processes that use the stand-in driver",
       "simgpu");
   app.add_option("--device", arguments.device, "which device to be")->capture_default_str();
+  app.add_option("--devices", arguments.device_count, "how many of that device")
+      ->check(CLI::Range(1u, sgprs::simgpu::kMaxDevices))
+      ->capture_default_str();
   app.add_option("--socket", arguments.socket_path, "socket path ($SGPRS_SIMGPU_SOCKET)")
       ->capture_default_str();
   app.add_option("--mps", arguments.mps,

@@ -44,11 +44,12 @@ Status SystemError(const char* what) {
   return Status(ErrorCode::kInternal, std::string(what) + ": " + strerror(errno));
 }
 
-Welcome WelcomeOf(const model::DeviceDescription& device, bool mps, uint64_t client_id) {
+Welcome WelcomeOf(const ServerOptions& options, uint64_t client_id) {
+  const model::DeviceDescription& device = *options.device;
   Welcome welcome{};
   welcome.magic = kMagic;
   welcome.version = kVersion;
-  welcome.mps = mps ? 1 : 0;
+  welcome.mps = options.mps ? 1 : 0;
   device.display_name.copy(welcome.name, sizeof(welcome.name) - 1);
   std::memcpy(welcome.uuid, "simgpu:", 7);
   device.name.copy(reinterpret_cast<char*>(welcome.uuid) + 7, 9);
@@ -72,6 +73,7 @@ Welcome WelcomeOf(const model::DeviceDescription& device, bool mps, uint64_t cli
   welcome.shared_bytes_per_block = device.shared_bytes_per_block;
   welcome.shared_bytes_per_block_optin = device.shared_bytes_per_block_optin;
   welcome.client_id = client_id;
+  welcome.device_count = options.device_count;
   return welcome;
 }
 
@@ -91,7 +93,7 @@ Result<std::unique_ptr<Server>> Server::Make(const ServerOptions& options) {
 Server::Server(const ServerOptions& options)
     : options_(options),
       started_ns_(NowNs()),
-      engine_(*options.device, options.mps, this, started_ns_) {}
+      engine_(*options.device, options.mps, this, started_ns_, options.device_count) {}
 
 Server::~Server() {
   Close();
@@ -347,7 +349,7 @@ void Server::Welcomed(Peer* peer) {
   Result<std::unique_ptr<Channel>> channel = Channel::Make(id);
   if (!channel.ok()) return Refuse(peer, kOutOfMemory);
   const int fd = peer->socket.get();
-  const Welcome welcome = WelcomeOf(*options_.device, options_.mps, id);
+  const Welcome welcome = WelcomeOf(options_, id);
   const int fds[] = {(*channel)->fd(), bell_fd_.get()};
   if (!SendPacket(fd, &welcome, sizeof(welcome), fds).ok()) return DropPeer(fd);
   (*channel)->CloseFd();

@@ -32,6 +32,7 @@ struct ServerOptions {
   std::string socket_path;
   bool mps = true;
   std::string log_path;  // empty: no log
+  uint32_t device_count = 1;  // of that description; 1 to kMaxDevices
 };
 
 class Server : private EngineListener {

@@ -28,7 +28,7 @@ Json ClientJson(const ClientState& client) {
           {"fills", counters.fills},
           {"events", counters.events},
           {"host_functions", counters.host_functions},
-          {"contexts", client.context_limits.size()},
+          {"contexts", client.contexts.size()},
           {"streams", client.stream_uids.size()},
           {"partitions", std::move(partitions)}};
 }
@@ -47,6 +47,7 @@ std::string StatsJson(const Engine& engine, const model::DeviceDescription& devi
   }
   const Json stats = {{"version", 1},
                       {"device", device.name},
+                      {"devices", engine.device_count()},
                       {"sms", device.sm_count},
                       {"mps", mps},
                       {"uptime_ns", uptime_ns},

@@ -10,7 +10,7 @@
 namespace sgprs::simgpu::driver {
 namespace {
 
-uint32_t g_next_context = kPrimaryContext + 1;  // under ObjectMutex()
+uint32_t g_next_context = kMaxDevices + 1;  // under ObjectMutex()
 uint64_t g_next_unique = 1;                     // under ObjectMutex()
 Context* g_primary = nullptr;                   // under ObjectMutex()
 int g_primary_count = 0;                        // under ObjectMutex()
