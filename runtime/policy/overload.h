@@ -47,6 +47,7 @@ struct JobView {
 // no known cost counts 0. papers.md 2.2: divided by the partition's stages at once.
 struct PartitionLoad {
   uint32_t capacity = 1;
+  uint32_t tasks = 0;  // bound here
   double high = 0;     // high class
   double active = 0;   // high class, and low class whose job runs
   double overall = 0;  // all

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace sgprs::sched {
 namespace {
@@ -35,8 +36,24 @@ void CostModel::Reset(size_t stages) {
 }
 
 void CostModel::Record(size_t stage, uint32_t partition, uint64_t ns) {
+  Add(stage, sizes_->of_partition(partition), ns);
+}
+
+void CostModel::Seed(size_t stage, uint32_t sm_count, uint64_t ns) {
+  size_t nearest = 0;
+  const auto distance = [&](size_t c) {
+    const uint32_t size = sizes_->sm_count(c);
+    return size > sm_count ? size - sm_count : sm_count - size;
+  };
+  for (size_t c = 1; c < sizes_->count(); ++c) {
+    if (distance(c) <= distance(nearest)) nearest = c;
+  }
+  const double scale = RelativeTime(sizes_->sm_count(nearest)) / RelativeTime(sm_count);
+  Add(stage, nearest, static_cast<uint64_t>(std::llround(static_cast<double>(ns) * scale)));
+}
+
+void CostModel::Add(size_t stage, size_t size_class, uint64_t ns) {
   Row& row = rows_[stage];
-  const size_t size_class = sizes_->of_partition(partition);
   std::vector<uint64_t>& samples = row.samples[size_class];
   if (samples.size() < window_) {
     samples.push_back(ns);
@@ -51,6 +68,13 @@ bool CostModel::Measured(size_t stage, size_t size_class) const {
   return !rows_[stage].samples[size_class].empty();
 }
 
+uint64_t CostModel::CostOfClass(size_t stage, size_t size_class) const {
+  for (uint32_t p = 0; p < sizes_->partitions(); ++p) {
+    if (sizes_->of_partition(p) == size_class) return rows_[stage].cost_ns[p];
+  }
+  return kUnknownCostNs;
+}
+
 uint64_t CostModel::LargestCost(size_t stage) const {
   return rows_[stage].cost_ns[sizes_->largest_partition()];
 }
@@ -59,6 +83,11 @@ uint64_t CostModel::TotalLargestCost() const {
   uint64_t total = 0;
   for (size_t i = 0; i < rows_.size(); ++i) total += LargestCost(i);
   return total;
+}
+
+uint64_t CostModel::Measurement(const std::vector<uint64_t>& samples) const {
+  if (!mean_) return *std::max_element(samples.begin(), samples.end());
+  return std::accumulate(samples.begin(), samples.end(), uint64_t{0}) / samples.size();
 }
 
 void CostModel::Estimate(Row* row) const {
@@ -73,8 +102,7 @@ void CostModel::Estimate(Row* row) const {
       if (nearest == count || distance(m) <= distance(nearest)) nearest = m;
     }
     if (nearest == count) return;
-    const uint64_t measured =
-        *std::max_element(row->samples[nearest].begin(), row->samples[nearest].end());
+    const uint64_t measured = Measurement(row->samples[nearest]);
     const double scale =
         RelativeTime(sizes_->sm_count(c)) / RelativeTime(sizes_->sm_count(nearest));
     cost[c] = nearest == c

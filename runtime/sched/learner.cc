@@ -24,8 +24,10 @@ uint64_t HashSequence(std::span<const uint64_t> launches) {
 Learner::Learner(const LearnerConfig& config, const SizeClasses* sizes)
     : config_(config),
       sizes_(sizes),
-      costs_{CostModel(sizes, config.window), CostModel(sizes, config.window),
-             CostModel(sizes, config.window), CostModel(sizes, config.window)} {
+      costs_{CostModel(sizes, config.window, config.mean_cost),
+             CostModel(sizes, config.window, config.mean_cost),
+             CostModel(sizes, config.window, config.mean_cost),
+             CostModel(sizes, config.window, config.mean_cost)} {
   model(PlanKind::kOpen).Reset(1);
 }
 
@@ -37,6 +39,53 @@ PlanKind Learner::Plan(bool staged) const {
 
 std::span<const uint64_t> Learner::Ends(PlanKind kind) const {
   return ends_[static_cast<size_t>(kind)];
+}
+
+bool Learner::CostKnown(PlanKind kind) const {
+  if (kind == PlanKind::kStages) return true;
+  if (kind != PlanKind::kWhole) return false;
+  for (size_t c = 0; c < sizes_->count(); ++c) {
+    if (costs(kind).Measured(0, c)) return true;
+  }
+  return false;
+}
+
+Status Learner::Adopt(const TaskProfile& profile) {
+  const auto bad = [](std::string what) {
+    return Status(ErrorCode::kInvalid, "profile: " + std::move(what));
+  };
+  if (profile.stages.empty() || profile.stages.size() > SGPRS_MAX_STAGES) {
+    return bad(std::to_string(profile.stages.size()) + " stages, must be 1 to " +
+               std::to_string(SGPRS_MAX_STAGES));
+  }
+  uint64_t before = 0;
+  for (const TaskProfile::Stage& stage : profile.stages) {
+    if (stage.end <= before) return bad("ends of stages must rise");
+    if (stage.costs.empty()) return bad("a stage without a cost");
+    before = stage.end;
+  }
+  if (before != profile.launches.size()) {
+    return bad("the last stage ends at " + std::to_string(before) + " of " +
+               std::to_string(profile.launches.size()) + " launches");
+  }
+  AdoptSequence(HashSequence(profile.launches), profile.launches.size());
+  std::vector<uint64_t>& ends = ends_[static_cast<size_t>(PlanKind::kStages)];
+  ends.clear();
+  CostModel& stages = model(PlanKind::kStages);
+  stages.Reset(profile.stages.size());
+  std::vector<uint64_t> whole_ns(sizes_->count(), 0);
+  for (size_t i = 0; i < profile.stages.size(); ++i) {
+    ends.push_back(profile.stages[i].end);
+    for (const TaskProfile::Cost& cost : profile.stages[i].costs) {
+      stages.Seed(i, cost.sm_count, cost.ns);
+    }
+    for (size_t c = 0; c < whole_ns.size(); ++c) whole_ns[c] += stages.CostOfClass(i, c);
+  }
+  for (size_t c = 0; c < whole_ns.size(); ++c) {
+    model(PlanKind::kWhole).Seed(0, sizes_->sm_count(c), whole_ns[c]);
+  }
+  phase_ = Phase::kScheduled;
+  return Status::Ok();
 }
 
 void Learner::RecordOpen(uint32_t partition, uint64_t ns) {
@@ -57,7 +106,7 @@ bool Learner::JobClosed(const JobRecord& record, std::span<const uint64_t> launc
   return false;
 }
 
-void Learner::Adopt(uint64_t hash, uint64_t length) {
+void Learner::AdoptSequence(uint64_t hash, uint64_t length) {
   phase_ = Phase::kChunks;
   ++generation_;
   hash_ = hash;
@@ -74,7 +123,7 @@ void Learner::Adopt(uint64_t hash, uint64_t length) {
 bool Learner::ClosedInSequence(uint64_t hash, uint64_t length) {
   const bool agrees = hash == hash_ && length == length_;
   if (changes_ <= kMaxChanges || agrees) {
-    Adopt(hash, length);
+    AdoptSequence(hash, length);
   } else {
     hash_ = hash;
     length_ = length;
@@ -89,7 +138,7 @@ bool Learner::ClosedInChunks(const JobRecord& record, uint64_t hash, uint64_t le
       hash_ = hash;
       length_ = length;
     } else {
-      Adopt(hash, length);
+      AdoptSequence(hash, length);
     }
     return true;
   }

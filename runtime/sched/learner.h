@@ -16,7 +16,9 @@
 #include <span>
 #include <vector>
 
+#include "runtime/base/result.h"
 #include "runtime/sched/cost_model.h"
+#include "runtime/sched/scheduler.h"
 
 namespace sgprs::sched {
 
@@ -49,6 +51,7 @@ struct LearnerConfig {
   uint32_t learning_chunks = 24;
   uint32_t relearn_after = 3;
   uint64_t min_stage_ns = 0;
+  bool mean_cost = false;  // a cost is the mean of its measurements, not their maximum
 };
 
 class Learner {
@@ -66,7 +69,13 @@ class Learner {
   PlanKind Plan(bool staged) const;
   // Ends (exclusive) of the stages, in launches; empty for kOpen.
   std::span<const uint64_t> Ends(PlanKind kind) const;
+  // Whether costs(kind) holds more than defaults.
+  bool CostKnown(PlanKind kind) const;
   const CostModel& costs(PlanKind kind) const { return costs_[static_cast<size_t>(kind)]; }
+
+  // Takes for learnt what a profile says (scheduler.h, TaskProfile). Error kInvalid: the text names
+  // what does not fit.
+  Status Adopt(const TaskProfile& profile);
 
   // A range of an open job took `ns`.
   void RecordOpen(uint32_t partition, uint64_t ns);
@@ -76,7 +85,7 @@ class Learner {
 
  private:
   CostModel& model(PlanKind kind) { return costs_[static_cast<size_t>(kind)]; }
-  void Adopt(uint64_t hash, uint64_t length);
+  void AdoptSequence(uint64_t hash, uint64_t length);
   bool ClosedInSequence(uint64_t hash, uint64_t length);
   bool ClosedInChunks(const JobRecord& record, uint64_t hash, uint64_t length);
   bool ClosedScheduled(const JobRecord& record, uint64_t hash);

@@ -7,7 +7,7 @@
 namespace sgprs::sched {
 
 void PartitionState::Enqueue(const QueueEntry& entry) {
-  const auto [at, inserted] = queue_.insert(entry);
+  const auto [at, inserted] = QueueOf(entry).insert(entry);
   if (!inserted) std::abort();  // sequences are unique
   by_age_.emplace(entry.sequence, &*at);
   (entry.best_effort ? queued_best_effort_ns_ : queued_ns_) += entry.cost_ns;
@@ -15,12 +15,13 @@ void PartitionState::Enqueue(const QueueEntry& entry) {
 }
 
 void PartitionState::Dequeue(const QueueEntry& entry) {
-  const auto at = queue_.find(entry);
-  if (at == queue_.end()) std::abort();
+  std::set<QueueEntry>& queue = QueueOf(entry);
+  const auto at = queue.find(entry);
+  if (at == queue.end()) std::abort();
   (at->best_effort ? queued_best_effort_ns_ : queued_ns_) -= at->cost_ns;
   queued_best_effort_ -= at->best_effort;
   by_age_.erase(at->sequence);
-  queue_.erase(at);
+  queue.erase(at);
 }
 
 std::vector<uint32_t> PartitionState::QueuedTasks() const {
@@ -30,15 +31,33 @@ std::vector<uint32_t> PartitionState::QueuedTasks() const {
   return tasks;
 }
 
+const QueueEntry* PartitionState::Front() const {
+  const QueueEntry* first = nullptr;
+  for (const std::set<QueueEntry>& queue : queues_) {
+    if (!queue.empty() && (first == nullptr || *queue.begin() < *first)) first = &*queue.begin();
+  }
+  return first;
+}
+
+// Whether a slot is free that the entry may take.
+bool PartitionState::HasSlot(const QueueEntry& entry) const {
+  const uint32_t with_deadline = running() - running_best_effort_;
+  if (entry.best_effort) return with_deadline == 0 && running_best_effort_ < capacity_;
+  if (!level_slots_) return with_deadline < capacity_;
+  const uint32_t high_slots = capacity_ - capacity_ / 2;
+  return entry.high ? running_high_ < high_slots
+                    : with_deadline - running_high_ < std::max(1u, capacity_ / 2);
+}
+
 const QueueEntry* PartitionState::Next(uint64_t now_ns, bool bounded, uint64_t max_wait_ns,
                                        bool* above_capacity) const {
   *above_capacity = false;
-  if (queue_.empty()) return nullptr;
-  const QueueEntry& first = *queue_.begin();
-  const uint32_t with_deadline = running() - running_best_effort_;
-  const bool slot = first.best_effort ? with_deadline == 0 && running_best_effort_ < capacity_
-                                      : with_deadline < capacity_;
-  if (slot || !bounded) return &first;
+  const QueueEntry* first = nullptr;
+  for (const std::set<QueueEntry>& queue : queues_) {
+    if (queue.empty() || (bounded && !HasSlot(*queue.begin()))) continue;
+    if (first == nullptr || *queue.begin() < *first) first = &*queue.begin();
+  }
+  if (first != nullptr || by_age_.empty()) return first;
   if (NextLongWaitNs(max_wait_ns) > now_ns) return nullptr;
   *above_capacity = true;
   return by_age_.begin()->second;
@@ -55,6 +74,7 @@ void PartitionState::TakeSlot(const SlotHolder& holder, uint64_t now_ns) {
   holders_.push_back(holder);
   running_ns_ += holder.cost_ns;
   running_best_effort_ += holder.best_effort;
+  running_high_ += holder.high && !holder.best_effort;
   running_above_capacity_ += holder.above_capacity;
 }
 
@@ -64,6 +84,7 @@ void PartitionState::FreeSlot(uint32_t task, uint64_t now_ns) {
   if (at == holders_.end()) std::abort();
   running_ns_ -= at->cost_ns;
   running_best_effort_ -= at->best_effort;
+  running_high_ -= at->high && !at->best_effort;
   running_above_capacity_ -= at->above_capacity;
   holders_.erase(at);
   if (holders_.empty()) busy_ns_ += now_ns - busy_since_ns_;

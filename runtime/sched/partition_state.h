@@ -23,6 +23,7 @@ struct QueueEntry {
   uint64_t ready_ns = 0;
   uint64_t cost_ns = 0;
   bool best_effort = false;
+  bool high = false;  // level high: with level slots it has slots of its own
 
   friend bool operator<(const QueueEntry& a, const QueueEntry& b) {
     if (a.key.high != b.key.high) return a.key.high < b.key.high;
@@ -37,11 +38,16 @@ struct SlotHolder {
   uint64_t cost_ns = 0;
   bool best_effort = false;
   bool above_capacity = false;
+  bool high = false;
 };
 
 class PartitionState {
  public:
   PartitionState(uint32_t sm_count, uint32_t capacity) : sm_count_(sm_count), capacity_(capacity) {}
+
+  // Half of the slots for level high, half for the rest (PolicyOptions::level_slots); the queue is
+  // empty.
+  void SetLevelSlots(bool level_slots) { level_slots_ = level_slots; }
 
   // Queue. O(log n).
   void Enqueue(const QueueEntry& entry);
@@ -64,13 +70,14 @@ class PartitionState {
   // stalled partition has no end.
   policy::PartitionView View(uint64_t now_ns, bool for_best_effort) const;
 
+  uint32_t capacity() const { return capacity_; }
   // Nothing runs, nothing is queued, nothing is stuck: it could take work from elsewhere.
-  bool idle() const { return holders_.empty() && queue_.empty() && sound(); }
+  bool idle() const { return holders_.empty() && queued() == 0 && sound(); }
   // The first of the queue; nullptr if it is empty.
-  const QueueEntry* Front() const { return queue_.empty() ? nullptr : &*queue_.begin(); }
+  const QueueEntry* Front() const;
   bool sound() const { return stalled == 0; }
   uint32_t running() const { return static_cast<uint32_t>(holders_.size()); }
-  uint32_t queued() const { return static_cast<uint32_t>(queue_.size()); }
+  uint32_t queued() const { return static_cast<uint32_t>(by_age_.size()); }
   uint64_t BusyNs(uint64_t now_ns) const;
 
   // Counters, written by the scheduler core.
@@ -80,18 +87,24 @@ class PartitionState {
   uint64_t switches_in = 0;
 
  private:
+  std::set<QueueEntry>& QueueOf(const QueueEntry& entry) {
+    return queues_[level_slots_ && entry.high];
+  }
+  bool HasSlot(const QueueEntry& entry) const;
   uint64_t FinishNs(uint64_t now_ns, uint64_t queued_ns) const;
 
   const uint32_t sm_count_;
   const uint32_t capacity_;
-  std::set<QueueEntry> queue_;
-  std::map<uint64_t, const QueueEntry*> by_age_;  // sequence -> node of queue_
+  bool level_slots_ = false;
+  std::set<QueueEntry> queues_[2];                // [1]: level high, with level slots
+  std::map<uint64_t, const QueueEntry*> by_age_;  // sequence -> node of queues_
   uint64_t queued_ns_ = 0;                        // estimated cost of the queue without best effort
   uint64_t queued_best_effort_ns_ = 0;            // and of its best-effort stages
   uint32_t queued_best_effort_ = 0;
   std::vector<SlotHolder> holders_;  // oldest grant first
   uint64_t running_ns_ = 0;          // estimated cost of all holders
   uint32_t running_best_effort_ = 0;
+  uint32_t running_high_ = 0;  // level high, best effort aside
   uint32_t running_above_capacity_ = 0;
   uint64_t busy_ns_ = 0;
   uint64_t busy_since_ns_ = 0;

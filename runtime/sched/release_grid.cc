@@ -5,7 +5,8 @@
 
 namespace sgprs::sched {
 
-ReleaseGrid::Release ReleaseGrid::Next(uint64_t first_launch_ns, uint64_t busy_until_ns) {
+ReleaseGrid::Release ReleaseGrid::Next(uint64_t first_launch_ns, uint64_t busy_until_ns,
+                                       bool paced) {
   if (!started_) {
     started_ = true;
     previous_ns_ = first_launch_ns;
@@ -17,8 +18,8 @@ ReleaseGrid::Release ReleaseGrid::Next(uint64_t first_launch_ns, uint64_t busy_u
       1, since / period_ns_ + (since % period_ns_ >= period_ns_ - period_ns_ / 4));
   const uint64_t candidate = previous_ns_ + steps * period_ns_;
   if (first_launch_ns <= candidate) {
-    previous_ns_ = first_launch_ns;
-    return {first_launch_ns, steps - 1};
+    previous_ns_ = paced ? candidate : first_launch_ns;
+    return {previous_ns_, steps - 1};
   }
   previous_ns_ = candidate;
   if (busy_until_ns <= candidate) {

@@ -30,8 +30,11 @@ class ReleaseGrid {
   explicit ReleaseGrid(uint64_t period_ns) : period_ns_(period_ns) {}
 
   // The release of the job whose first launch was recorded at `first_launch_ns`.
-  // `busy_until_ns`: when the job before was complete, 0 = unknown.
-  Release Next(uint64_t first_launch_ns, uint64_t busy_until_ns);
+  // `busy_until_ns`: when the job before was complete, 0 = unknown. With `paced` the grid does not
+  // move back: a launch before the next point is that point's, and waits for it.
+  Release Next(uint64_t first_launch_ns, uint64_t busy_until_ns, bool paced = false);
+  // The job of the latest release becomes that of the next one, `periods` later.
+  void Shift(uint64_t periods) { previous_ns_ += periods * period_ns_; }
 
  private:
   const uint64_t period_ns_;

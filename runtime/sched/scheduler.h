@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "runtime/base/result.h"
+#include "runtime/policy/overload.h"
 #include "runtime/policy/policy.h"
 #include "sgprs/abi/abi.h"
 

@@ -30,19 +30,29 @@ uint64_t Times(uint64_t a, uint64_t b) { return a != 0 && b > UINT64_MAX / a ? U
 SchedulerCore::SchedulerCore(const SchedulerConfig& config, std::unique_ptr<policy::Policy> policy)
     : config_(config),
       sizes_(SmCounts(config)),
-      learning_{config.stages,          config.window,        config.learning_jobs,
-                config.learning_chunks, config.relearn_after, config.min_stage_ns},
+      learning_{config.stages,
+                config.window,
+                config.learning_jobs,
+                config.learning_chunks,
+                config.relearn_after,
+                config.min_stage_ns,
+                config.options.cost_rule == policy::CostRule::kMean},
       policy_name_(TableName(config.policy)),
       policy_(std::move(policy)),
       traits_(policy_->traits()),
       overload_(config.overload),
-      views_(config.partitions.size()) {
+      hold_gate_(policy::MakeHoldGate()),
+      views_(config.partitions.size()),
+      load_sums_(config.partitions.size()),
+      loads_(config.partitions.size()) {
   for (const PartitionConfig& partition : config.partitions) {
     const auto count = static_cast<uint32_t>(config.partitions.size());
     partitions_.emplace_back(partition.sm_count,
                              partition.capacity != 0
                                  ? partition.capacity
                                  : policy::PartitionCapacity(config.options, count));
+    partitions_.back().SetLevelSlots(traits_.level_slots);
+    slots_ += partitions_.back().capacity();
   }
 }
 
@@ -56,6 +66,11 @@ Result<TaskId> SchedulerCore::AddTask(const TaskConfig& config, uint64_t now_ns)
     return Status(ErrorCode::kExhausted, "task \"" + config.name + "\": there are already " +
                                              std::to_string(config_.max_tasks) + " tasks");
   }
+  auto task = std::make_unique<Task>(TaskId{0}, config, learning_, &sizes_);
+  if (config.profile) {
+    Status adopted = task->learner.Adopt(*config.profile);
+    if (!adopted.ok()) return adopted.WithContext("task \"" + config.name + "\"");
+  }
   TaskId id = static_cast<TaskId>(tasks_.size());
   if (free_ids_.empty()) {
     tasks_.emplace_back();
@@ -63,7 +78,13 @@ Result<TaskId> SchedulerCore::AddTask(const TaskConfig& config, uint64_t now_ns)
     id = *free_ids_.begin();
     free_ids_.erase(free_ids_.begin());
   }
-  tasks_[id] = std::make_unique<Task>(id, config, learning_, &sizes_);
+  task->id = id;
+  task->held_ns = held_front_ns_;
+  if (config.period_ns != 0) periods_ns_.insert(config.period_ns);
+  CountLoad(*task, +1);
+  RefreshLoad(*task);
+  if (!task->home_by_cost) ChooseHome(*task);
+  tasks_[id] = std::move(task);
   return id;
 }
 
@@ -71,7 +92,12 @@ void SchedulerCore::RemoveTask(TaskId id, uint64_t now_ns) {
   Task* task = Find(id);
   if (task == nullptr) return;
   now_ns = Clock(now_ns);
-  if (!task->jobs.empty()) SetStage(*task, task->jobs.front().stage, StageState::kNone, now_ns);
+  if (!task->jobs.empty()) {
+    LeaveGate(*task, task->jobs.front());
+    SetStage(*task, task->jobs.front().stage, StageState::kNone, now_ns);
+  }
+  CountLoad(*task, -1);
+  if (task->config.period_ns != 0) periods_ns_.erase(periods_ns_.find(task->config.period_ns));
   std::erase_if(tail_grants_, [id](const Grant& grant) { return grant.task == id; });
   tasks_[id].reset();
   free_ids_.insert(id);
@@ -110,16 +136,19 @@ void SchedulerCore::SetStage(Task& task, Stage& stage, StageState to, uint64_t n
                                            .granted_ns = stage.granted_ns,
                                            .cost_ns = stage.entry.cost_ns,
                                            .best_effort = stage.entry.best_effort,
-                                           .above_capacity = stage.above_capacity},
+                                           .above_capacity = stage.above_capacity,
+                                           .high = stage.entry.high},
                                           now_ns);
   }
+  SetRunning(task,
+             to == StageState::kReady || to == StageState::kQueued || to == StageState::kRunning);
 }
 
-void SchedulerCore::SetTimer(Task& task, Stage& stage, uint64_t at_ns, bool parks) {
+void SchedulerCore::SetTimer(Task& task, Stage& stage, uint64_t at_ns, StageTimer timer) {
   ClearTimer(task, stage);
   if (at_ns == UINT64_MAX) return;
   stage.timer_ns = std::max<uint64_t>(at_ns, 1);
-  stage.parks = parks;
+  stage.timer = timer;
   timers_.emplace(stage.timer_ns, task.id);
 }
 
@@ -132,7 +161,7 @@ void SchedulerCore::ClearTimer(Task& task, Stage& stage) {
 void SchedulerCore::ArmStallTimer(Task& task, Stage& stage, uint64_t now_ns) {
   const uint64_t bound =
       std::max(config_.stall_min_ns, Times(config_.stall_factor, stage.entry.cost_ns));
-  SetTimer(task, stage, Add(now_ns, bound), /*parks=*/false);
+  SetTimer(task, stage, Add(now_ns, bound), StageTimer::kStall);
 }
 
 void SchedulerCore::RunTimers(uint64_t now_ns) {
@@ -143,7 +172,13 @@ void SchedulerCore::RunTimers(uint64_t now_ns) {
 
 void SchedulerCore::TimerFired(Task& task, uint64_t now_ns) {
   Stage& stage = task.jobs.front().stage;
-  const bool parks = stage.parks;
+  if (stage.timer == StageTimer::kPlace) {
+    ClearTimer(task, stage);
+    stage.released = true;
+    ready_.emplace_back(task.id, stage.sequence);
+    return;
+  }
+  const bool parks = stage.timer == StageTimer::kPark;
   const uint32_t partition = stage.partition;
   SetStage(task, stage, parks ? StageState::kParked : StageState::kStalled, now_ns);
   if (!parks) PlaceAnew(partition, now_ns);
@@ -160,6 +195,7 @@ void SchedulerCore::PlaceAnew(uint32_t partition, uint64_t now_ns) {
 
 uint64_t SchedulerCore::NextWakeNs() const {
   uint64_t at_ns = timers_.empty() ? UINT64_MAX : timers_.begin()->first;
+  if (!gate_timers_.empty()) at_ns = std::min(at_ns, gate_timers_.begin()->first);
   for (const PartitionState& partition : partitions_) {
     at_ns = std::min(at_ns, partition.NextLongWaitNs(config_.max_wait_ns));
   }
@@ -176,7 +212,12 @@ Status SchedulerCore::SetPolicy(std::string_view name, uint64_t now_ns) {
   policy_ = std::move(policy);
   policy_name_ = TableName(name);
   traits_ = policy_->traits();
-  for (uint32_t i = 0; i < partitions_.size(); ++i) PlaceAnew(i, now_ns);
+  for (uint32_t i = 0; i < partitions_.size(); ++i) {
+    PlaceAnew(i, now_ns);
+    partitions_[i].SetLevelSlots(traits_.level_slots);
+  }
+  ChooseHomes();
+  AskAllAnew(now_ns);
   // A job that was not granted anything yet is planned as the new policy wants it.
   for (const std::unique_ptr<Task>& task : tasks_) {
     if (task == nullptr || task->jobs.empty()) continue;
@@ -188,7 +229,10 @@ Status SchedulerCore::SetPolicy(std::string_view name, uint64_t now_ns) {
   return Status::Ok();
 }
 
-void SchedulerCore::SetOverload(policy::OverloadMode mode, uint64_t) { overload_ = mode; }
+void SchedulerCore::SetOverload(policy::OverloadMode mode, uint64_t now_ns) {
+  overload_ = mode;
+  AskAllAnew(Clock(now_ns));
+}
 
 std::vector<FinishedJob> SchedulerCore::TakeFinishedJobs() { return std::exchange(finished_, {}); }
 
@@ -207,6 +251,11 @@ TaskView SchedulerCore::View(TaskId id) const {
   view.stages_late = task->stages_late;
   view.switches = task->switches;
   view.jobs_off_signature = task->jobs_off_signature;
+  view.jobs_held = task->history.held();
+  view.longest_hold = task->history.longest_hold();
+  view.worst_window = task->history.worst_window();
+  view.response_ns = CostOf(*task);
+  view.service_ns = view.response_ns / slots_;
   return view;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one implementation of Scheduler. scheduler_core.cc: tasks, stage states, timers, views;
-// scheduler_jobs.cc: jobs and stages; scheduler_decide.cc: placing and granting.
+// scheduler_jobs.cc: jobs and stages; scheduler_decide.cc: placing and granting; scheduler_gate.cc:
+// whether jobs start; scheduler_load.cc: utilisations and homes.
 //
 // Single-threaded, deterministic: every container it walks is ordered by values, never by
 // addresses.
@@ -46,7 +47,6 @@ class SchedulerCore final : public Scheduler {
  private:
   // Jobs and stages (scheduler_jobs.cc).
   void Advance(Task& task, uint64_t now_ns);
-  void Activate(Task& task, uint64_t now_ns);
   void MakePlan(Task& task, Job& job);
   void StartStage(Task& task, Job& job, uint32_t index, uint64_t from, uint64_t now_ns);
   void BoundStage(const Task& task, Job& job) const;
@@ -63,11 +63,45 @@ class SchedulerCore final : public Scheduler {
   void Retire(Task& task, uint64_t now_ns);
   void DropFront(Task& task, uint64_t now_ns);
 
+  // The gate (scheduler_gate.cc).
+  const policy::JobGate* GateOf(const Task& task) const;
+  bool Paced(Task& task, uint64_t now_ns);
+  void AskGate(Task& task, Job& job, uint64_t now_ns);
+  void WaitAtGate(Task& task, Job& job, uint64_t until_ns);
+  void LeaveGate(Task& task, Job& job);
+  void Hold(Task& task, Job& job, uint64_t now_ns);
+  void ShiftToNextRelease(Task& task, Job& job);
+  void Admit(Task& task, Job& job, uint64_t now_ns);
+  void RunGateTimers(uint64_t now_ns);
+  void AdmitCandidates(uint64_t now_ns);
+  void AskAllAnew(uint64_t now_ns);
+  policy::JobView ViewJob(const Task& task, const Job& job, uint64_t now_ns) const;
+  policy::GateSnapshot SnapshotForGate(uint64_t now_ns);
+  uint64_t ExpectedResponseNs(const Task& task) const;
+  void LearnResponse(Task& task, const Job& job, uint64_t complete_ns);
+
+  // Utilisations and homes (scheduler_load.cc).
+  struct LoadSums {
+    int64_t tasks = 0;
+    int64_t high_ppb = 0;
+    int64_t active_ppb = 0;
+    int64_t overall_ppb = 0;
+  };
+  uint64_t CostOf(const Task& task) const;
+  void CountLoad(const Task& task, int64_t sign);
+  std::span<const policy::PartitionLoad> Loads();
+  void SetRunning(Task& task, bool running);
+  void Bind(Task& task, uint32_t home);
+  void RefreshLoad(Task& task);
+  void RefreshUtilisation(Task& task);
+  void ChooseHome(Task& task);
+  void ChooseHomes();
+
   // Stage states, slots, timers (scheduler_core.cc).
   Task* Find(TaskId task);
   const Task* Find(TaskId task) const;
   void SetStage(Task& task, Stage& stage, StageState to, uint64_t now_ns);
-  void SetTimer(Task& task, Stage& stage, uint64_t at_ns, bool parks);
+  void SetTimer(Task& task, Stage& stage, uint64_t at_ns, StageTimer timer);
   void ClearTimer(Task& task, Stage& stage);
   void ArmStallTimer(Task& task, Stage& stage, uint64_t now_ns);
   void RunTimers(uint64_t now_ns);
@@ -83,6 +117,7 @@ class SchedulerCore final : public Scheduler {
   bool StealFor(uint32_t partition, uint64_t now_ns);
   void ViewPartitions(const Task& task, uint64_t now_ns);
   policy::StageView MakeView(const Task& task, const Job& job) const;
+  uint64_t RelativeDeadlineNs(const Job& job) const;
   std::span<const uint64_t> StageCosts(const Task& task, const Job& job) const;
   uint32_t Corrected(const Task& task, const Job& job, uint32_t wanted) const;
   uint32_t SoundPartition(const std::vector<policy::PartitionView>& views, uint32_t except) const;
@@ -99,14 +134,26 @@ class SchedulerCore final : public Scheduler {
   std::unique_ptr<policy::Policy> policy_;
   policy::PolicyTraits traits_;
   policy::OverloadMode overload_;
+  const std::unique_ptr<policy::JobGate> hold_gate_;
 
   std::vector<std::unique_ptr<Task>> tasks_;  // by id; empty = free
   std::set<TaskId> free_ids_;                 // below tasks_.size()
   std::vector<PartitionState> partitions_;
   std::vector<policy::PartitionView> views_;       // scratch of Place()
   std::deque<std::pair<TaskId, uint64_t>> ready_;  // (task, stage sequence); stale ones are skipped
-  std::set<std::pair<uint64_t, TaskId>> timers_;   // of granted stages
-  std::vector<Grant> tail_grants_;                 // of jobs closed before they were granted wholly
+  std::set<std::pair<uint64_t, TaskId>> timers_;   // of stages
+
+  std::set<std::pair<uint64_t, TaskId>> gate_timers_;  // of jobs at the gate
+  std::set<Candidate> candidates_;                     // those of them who wait for room
+  uint32_t slots_ = 0;                                 // stages at once in all partitions
+  uint32_t running_jobs_ = 0;  // admitted, not complete and in want of a slot; no best effort
+  uint64_t last_hold_ns_ = 0;
+  int64_t held_front_ns_ = 0;                 // Task::held_ns of those who were admitted last
+  std::vector<LoadSums> load_sums_;           // by partition, of the tasks bound to it
+  std::vector<policy::PartitionLoad> loads_;  // scratch of Loads()
+  int64_t high_share_ppb_ = 0;                // Task::share_ppb of the high class
+  std::multiset<uint64_t> periods_ns_;        // of all periodic tasks
+  std::vector<Grant> tail_grants_;            // of jobs closed before they were granted wholly
   std::vector<FinishedJob> finished_;
   uint64_t next_sequence_ = 1;
   uint64_t clock_ns_ = 0;

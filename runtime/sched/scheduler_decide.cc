@@ -9,6 +9,8 @@ namespace sgprs::sched {
 void SchedulerCore::Decide(uint64_t now_ns, std::vector<Grant>* grants) {
   now_ns = Clock(now_ns);
   RunTimers(now_ns);
+  RunGateTimers(now_ns);
+  AdmitCandidates(now_ns);
   // Earlier jobs' remainders go out before anything of the jobs that follow them.
   grants->insert(grants->end(), tail_grants_.begin(), tail_grants_.end());
   tail_grants_.clear();
@@ -55,8 +57,14 @@ void SchedulerCore::PlaceReady(uint64_t now_ns) {
 void SchedulerCore::Place(Task& task, Job& job, uint64_t now_ns) {
   ViewPartitions(task, now_ns);
   const policy::StageView view = MakeView(task, job);
-  policy::Placement placement = policy_->Place(
-      view, {.now_ns = now_ns, .device_sm_count = config_.device_sm_count, .partitions = views_});
+  policy::Placement placement =
+      policy_->Place(view, {.now_ns = now_ns,
+                            .device_sm_count = config_.device_sm_count,
+                            .shortest_period_ns = periods_ns_.empty() ? 0 : *periods_ns_.begin(),
+                            .partitions = views_});
+  if (placement.not_before_ns > now_ns && !job.stage.released) {
+    return SetTimer(task, job.stage, placement.not_before_ns, StageTimer::kPlace);
+  }
   placement.partition = Corrected(task, job, placement.partition);
   Queue(task, job, view, placement, now_ns);
 }
@@ -77,7 +85,8 @@ void SchedulerCore::Queue(Task& task, Job& job, const policy::StageView& view,
                  .task = task.id,
                  .ready_ns = stage.ready_ns,
                  .cost_ns = view.cost_ns[placement.partition],
-                 .best_effort = task.best_effort()};
+                 .best_effort = task.best_effort(),
+                 .high = placement.level == SGPRS_LEVEL_HIGH};
   SetStage(task, stage, StageState::kQueued, now_ns);
 }
 
@@ -91,13 +100,25 @@ policy::StageView SchedulerCore::MakeView(const Task& task, const Job& job) cons
   view.stage_count = job.stage.index < stages ? stages : job.stage.index + 2;
   view.task_class = task.config.task_class;
   view.predecessor_late = job.predecessor_late;
+  view.period_ns = task.config.period_ns;
   view.release_ns = job.release_ns;
   view.deadline_ns = job.deadline_ns;
   view.virtual_deadline_ns = job.stage.virtual_deadline_ns;
+  view.relative_deadline_ns = RelativeDeadlineNs(job);
   view.previous_partition = task.last_partition;
+  view.home = task.home;
   view.sequence = job.stage.sequence;
   view.cost_ns = StageCosts(task, job);
   return view;
+}
+
+// The stage's share of its job's deadline.
+uint64_t SchedulerCore::RelativeDeadlineNs(const Job& job) const {
+  const std::vector<uint64_t>& deadlines = job.virtual_deadlines_ns;
+  if (deadlines.empty()) return policy::kNoDeadline;
+  const size_t last = std::min<size_t>(job.stage.index, deadlines.size() - 1);
+  const uint64_t before = last == 0 ? job.release_ns : deadlines[last - 1];
+  return deadlines[last] - std::min(before, deadlines[last]);
 }
 
 std::span<const uint64_t> SchedulerCore::StageCosts(const Task& task, const Job& job) const {
@@ -158,7 +179,7 @@ void SchedulerCore::GrantStage(Task& task, Job& job, bool above_capacity, uint64
     ArmStallTimer(task, stage, now_ns);
   } else {
     const uint64_t patience = std::max(config_.park_after_ns, 2 * stage.entry.cost_ns);
-    SetTimer(task, stage, now_ns + patience, /*parks=*/true);
+    SetTimer(task, stage, now_ns + patience, StageTimer::kPark);
   }
   const Grant grant = MakeGrant(task, job);
   grants->push_back(grant);

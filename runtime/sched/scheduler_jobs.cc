@@ -27,7 +27,11 @@ void SchedulerCore::JobReleased(TaskId id, uint64_t job_id, uint64_t first_launc
   job.first_launch_ns = first_launch_ns;
   job.release_ns = first_launch_ns;
   if (task->grid) {
-    const ReleaseGrid::Release release = task->grid->Next(first_launch_ns, task->last_complete_ns);
+    const bool paced = Paced(*task, now_ns);
+    const ReleaseGrid::Release release =
+        task->grid->Next(first_launch_ns, task->last_complete_ns, paced);
+    // In time for its own clock again.
+    if (release.release_ns < first_launch_ns) task->displaced = false;
     job.release_ns = release.release_ns;
     job.skipped_periods = release.skipped_periods;
   }
@@ -41,7 +45,9 @@ void SchedulerCore::JobReleased(TaskId id, uint64_t job_id, uint64_t first_launc
 // Closes what is over and starts what waited for it.
 void SchedulerCore::Advance(Task& task, uint64_t now_ns) {
   while (task.jobs.size() > 1 && Over(task.jobs.front())) Retire(task, now_ns);
-  if (!task.jobs.empty() && task.jobs.front().state == JobState::kWaiting) Activate(task, now_ns);
+  if (!task.jobs.empty() && task.jobs.front().state == JobState::kWaiting) {
+    AskGate(task, task.jobs.front(), now_ns);
+  }
 }
 
 // Whether a job may be closed because a later one has begun: nothing of it is known to be on its
@@ -75,19 +81,13 @@ void SchedulerCore::Retire(Task& task, uint64_t now_ns) {
 }
 
 void SchedulerCore::DropFront(Task& task, uint64_t now_ns) {
+  LeaveGate(task, task.jobs.front());
   SetStage(task, task.jobs.front().stage, StageState::kNone, now_ns);
   task.jobs.pop_front();
 }
 
-void SchedulerCore::Activate(Task& task, uint64_t now_ns) {
-  Job& job = task.jobs.front();
-  MoveTo(&job.state, JobState::kActive);
-  MakePlan(task, job);
-  StartStage(task, job, 0, 0, now_ns);
-}
-
 // papers.md 1.3 (4): D_ij = (C_ij / sum of C_ik) * margin * D_i, cumulated, C in the largest
-// partition.
+// partition. A job that waited at a gate shares out what is left of its deadline.
 void SchedulerCore::MakePlan(Task& task, Job& job) {
   const Learner& learner = task.learner;
   job.record = {.kind = learner.Plan(traits_.staged), .generation = learner.generation()};
@@ -97,8 +97,10 @@ void SchedulerCore::MakePlan(Task& task, Job& job) {
   job.virtual_deadlines_ns.clear();
   if (job.deadline_ns == policy::kNoDeadline) return;
 
+  const bool waited = GateOf(task) != nullptr && job.admitted_ns < job.deadline_ns;
+  const uint64_t begin_ns = waited ? std::max(job.admitted_ns, job.release_ns) : job.release_ns;
   const double share =
-      config_.options.deadline_margin * static_cast<double>(job.deadline_ns - job.release_ns);
+      config_.options.deadline_margin * static_cast<double>(job.deadline_ns - begin_ns);
   const CostModel& costs = learner.costs(job.record.kind);
   double total = 0;
   for (size_t i = 0; i < job.ends.size(); ++i)
@@ -106,10 +108,10 @@ void SchedulerCore::MakePlan(Task& task, Job& job) {
   double sum = 0;
   for (size_t i = 0; i < job.ends.size(); ++i) {
     sum += static_cast<double>(costs.LargestCost(i)) + 1;
-    job.virtual_deadlines_ns.push_back(job.release_ns + static_cast<uint64_t>(share * sum / total));
+    job.virtual_deadlines_ns.push_back(begin_ns + static_cast<uint64_t>(share * sum / total));
   }
   // Ranges beyond the plan, and jobs without one, have the whole of it.
-  job.virtual_deadlines_ns.push_back(job.release_ns + static_cast<uint64_t>(share));
+  job.virtual_deadlines_ns.push_back(begin_ns + static_cast<uint64_t>(share));
 }
 
 void SchedulerCore::StartStage(Task& task, Job& job, uint32_t index, uint64_t from,
@@ -216,7 +218,7 @@ void SchedulerCore::PartialStage(Task& task, Job& job, bool progress, const Stag
   }
   if (stage.state != StageState::kRunning) return;
   if (stage.idle) {
-    SetTimer(task, stage, Add(now_ns, config_.park_after_ns), /*parks=*/true);
+    SetTimer(task, stage, Add(now_ns, config_.park_after_ns), StageTimer::kPark);
   } else {
     ArmStallTimer(task, stage, now_ns);
   }
@@ -269,6 +271,8 @@ void SchedulerCore::ReportJob(Task& task, Job& job, uint64_t complete_ns) {
   if (job.reported) return;
   job.reported = true;
   task.last_complete_ns = std::max(task.last_complete_ns, complete_ns);
+  task.history.Ran(complete_ns <= job.deadline_ns);
+  LearnResponse(task, job, complete_ns);
   finished_.push_back({.task = task.id,
                        .job = job.id,
                        .release_ns = job.release_ns,
@@ -279,6 +283,7 @@ void SchedulerCore::ReportJob(Task& task, Job& job, uint64_t complete_ns) {
                        .stages_late = job.stages_late,
                        .switches = job.switches,
                        .skipped_periods = job.skipped_periods,
+                       .held_periods = job.held_periods,
                        .off_signature = job.off_signature,
                        .on_time = complete_ns <= job.deadline_ns});
 }
@@ -299,6 +304,7 @@ void SchedulerCore::JobClosed(TaskId id, uint64_t job_id, std::span<const uint64
     if (task->learner.JobClosed(it->record, launches) && !it->off_signature) {
       ++task->jobs_off_signature;
     }
+    RefreshLoad(*task);
     task->retired.erase(it);
     return;
   }
@@ -318,6 +324,7 @@ void SchedulerCore::JobClosed(TaskId id, uint64_t job_id, std::span<const uint64
     CompleteStage(*task, job, complete_ns, 0);
   }
   if (task->learner.JobClosed(job.record, launches)) MarkOffSignature(*task, job);
+  RefreshLoad(*task);
   ReportJob(*task, job, complete_ns);
   DropFront(*task, now_ns);
   Advance(*task, now_ns);

@@ -26,7 +26,8 @@ bool LegalTransition(StageState from, StageState to) {
 }
 
 bool LegalTransition(JobState from, JobState to) {
-  return (from == JobState::kWaiting && to == JobState::kActive) ||
+  return (from == JobState::kWaiting && (to == JobState::kGated || to == JobState::kActive)) ||
+         (from == JobState::kGated && (to == JobState::kWaiting || to == JobState::kActive)) ||
          (from == JobState::kActive && to == JobState::kFinished);
 }
 

@@ -25,7 +25,8 @@ enum class StageState : uint8_t {
 };
 
 enum class JobState : uint8_t {
-  kWaiting,   // an earlier job of the task is not over
+  kWaiting,   // an earlier job of the task is not over, or its gate was not asked yet
+  kGated,     // waits at its first launch for its gate or for a release
   kActive,    // its stages run
   kFinished,  // progress reached the learnt length; stays until closed
 };

@@ -14,9 +14,13 @@
 #include "runtime/sched/partition_state.h"
 #include "runtime/sched/release_grid.h"
 #include "runtime/sched/scheduler.h"
+#include "runtime/sched/slot_history.h"
 #include "runtime/sched/stage_state.h"
 
 namespace sgprs::sched {
+
+// What happens when a stage's timer fires.
+enum class StageTimer : uint8_t { kPark, kStall, kPlace };
 
 // The one stage of a job that is in flight.
 struct Stage {
@@ -37,12 +41,26 @@ struct Stage {
   uint64_t granted_ns = 0;
   bool above_capacity = false;
   bool idle = false;      // reported: all that was issued is complete
-  uint64_t timer_ns = 0;  // 0 = none; with `parks`: when it parks, else when it stalls
-  bool parks = false;
+  uint64_t timer_ns = 0;  // 0 = none
+  StageTimer timer = StageTimer::kStall;
+  bool released = false;  // the policy's not_before_ns has passed
 
   bool granted() const {
     return state == StageState::kRunning || state == StageState::kParked ||
            state == StageState::kStalled;
+  }
+};
+
+// A job that waits for room, in the order of its gate.
+struct Candidate {
+  policy::JobGate::Key key;
+  uint64_t sequence = 0;
+  TaskId task = 0;
+
+  friend bool operator<(const Candidate& a, const Candidate& b) {
+    if (a.key.high != b.key.high) return a.key.high < b.key.high;
+    if (a.key.low != b.key.low) return a.key.low < b.key.low;
+    return a.sequence < b.sequence;
   }
 };
 
@@ -53,6 +71,14 @@ struct Job {
   uint64_t first_launch_ns = 0;
   uint64_t deadline_ns = policy::kNoDeadline;
   uint64_t skipped_periods = 0;
+
+  // At the gate.
+  uint64_t asked_ns = 0;     // first, 0 = never
+  uint64_t admitted_ns = 0;  // 0 = not yet
+  uint64_t held_periods = 0;
+  uint64_t gate_timer_ns = 0;          // 0 = none: when its state at the gate changes by itself
+  uint64_t held_until_ns = 0;          // 0 = not held; a release of its task
+  std::optional<Candidate> candidate;  // among those who wait for room
 
   // The plan, fixed when the job becomes active (or when the policy changes before its first
   // grant).
@@ -87,7 +113,7 @@ struct Task {
     if (config.period_ns != 0) grid.emplace(config.period_ns);
   }
 
-  const TaskId id;
+  TaskId id;
   const TaskConfig config;
   Learner learner;
   std::optional<ReleaseGrid> grid;
@@ -97,6 +123,19 @@ struct Task {
   uint64_t last_complete_ns = 0;
   uint64_t open_launch_ns = 0;  // time of one launch in open ranges, 0 = unknown
   uint32_t last_partition = policy::kNoPartition;
+  SlotHistory history;
+
+  // Load (scheduler_load.cc): what of this task is in the sums of its home.
+  uint32_t home = policy::kNoPartition;
+  bool home_by_cost = false;     // chosen since the cost was learnt
+  uint64_t utilisation_ppb = 0;  // cost of a job in its home / period; 0 = unknown
+  uint64_t share_ppb = 0;        // of all slots: cost in the largest partition / period / slots
+  bool running = false;          // its job is admitted and wants a slot
+
+  // The gate (scheduler_gate.cc).
+  bool displaced = false;             // was held, so its process presents jobs early
+  int64_t held_ns = 0;                // frames held * period, against SchedulerCore::held_front_ns_
+  std::deque<uint64_t> responses_ns;  // admission to completion, of the last jobs
   SgprsLevel last_level = SGPRS_LEVEL_LOW;
 
   uint64_t stages_completed = 0;
