@@ -13,6 +13,7 @@
 #include <sstream>
 #include <thread>
 
+#include "runtime/base/environment.h"
 #include "tests/unit/simgpu_device/raw_client.h"
 
 namespace sgprs::simgpu {
@@ -113,6 +114,24 @@ TEST_F(ProgramTest, WhatTheSystemRefusesIsOneLineAndOne) {
     EXPECT_EQ(outcome.code, 1) << command[0];
     ExpectOneLine(outcome.err);
   }
+}
+
+// A mistyped path must not leave directories behind, root's neither.
+TEST_F(ProgramTest, OnlyTheRuntimeDirectoryIsMade) {
+  const std::string missing = directory_ + "/missing";
+  const Outcome outcome = Run({"--socket", missing + "/s.sock"});
+  EXPECT_EQ(outcome.code, 1);
+  ExpectOneLine(outcome.err);
+  EXPECT_NE(outcome.err.find(missing), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(missing));
+
+  ASSERT_EQ(setenv(env::kRuntimeDir, missing.c_str(), 1), 0);
+  path_ = missing + "/s.sock";
+  const pid_t pid = StartDevice();
+  unsetenv(env::kRuntimeDir);
+  EXPECT_EQ(std::filesystem::status(missing).permissions(), std::filesystem::perms::owner_all);
+  kill(pid, SIGTERM);
+  EXPECT_EQ(Wait(pid).code, 0);
 }
 
 TEST_F(ProgramTest, SignalsEndItAndTheSocketGoes) {

@@ -11,8 +11,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <system_error>
 #include <vector>
+
+#include "runtime/base/environment.h"
 
 namespace sgprs::simgpu {
 namespace {
@@ -37,11 +38,11 @@ Result<sockaddr_un> AddressOf(const std::string& path) {
   return address;
 }
 
-// The directory, made if missing, and locked so that two devices do not race for one socket.
+// The directory, locked so that two devices do not race for one socket. Only the runtime directory
+// is ours to make.
 Result<UniqueFd> LockDirectory(const std::filesystem::path& directory) {
-  std::error_code error;
-  if (!std::filesystem::exists(directory, error)) {
-    std::filesystem::create_directories(directory.parent_path(), error);
+  const std::filesystem::path ours = std::filesystem::absolute(env::RuntimeDir());
+  if (directory.lexically_normal() == ours.lexically_normal()) {
     if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
       return SystemError("cannot make directory " + directory.string());
     }

@@ -13,9 +13,10 @@
 
 namespace sgprs::simgpu {
 
-// Listens on `path` (non-blocking, mode 0600). Makes the directory (0700) if it is missing and
-// takes away a socket that nobody listens on. Errors: another device is alive there (kRefused), the
-// path is too long or is no socket (kInvalid), the system refuses (kInternal). Blocks shortly.
+// Listens on `path` (non-blocking, mode 0600). Takes away a socket that nobody listens on; makes
+// the directory (0700) if it is the runtime directory, any other must be there. Errors: another
+// device is alive there (kRefused), the path is too long or is no socket (kInvalid), the system
+// refuses (kInternal). Blocks shortly.
 Result<UniqueFd> ListenOn(const std::string& path);
 
 // Error: kUnavailable, nobody listens there.
