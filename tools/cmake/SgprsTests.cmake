@@ -24,7 +24,8 @@ function(sgprs_test name label)
   if(label STREQUAL unit)
     add_dependencies(sgprs_tests_unit ${name})
   endif()
-  gtest_discover_tests(${name} PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT} DISCOVERY_TIMEOUT 60)
+  # A case is called by the name that its suite gives it, not by the bytes of its parameter.
+  gtest_discover_tests(${name} NO_PRETTY_VALUES PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT} DISCOVERY_TIMEOUT 60)
 endfunction()
 
 # sgprs_bench(NAME_bench SOURCES... [LIBS libs...]): a Google Benchmark program, run by `make bench`.
