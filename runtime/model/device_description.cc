@@ -9,15 +9,16 @@ constexpr uint64_t kMiB = 1024 * 1024;
 
 // Fitted to facts/papers.md 1.8 (README.md).
 constexpr CostParameters kTuringCost = {
-    .latency_ns = 10'000,
+    .latency_ns = 10'500,
     .compute_efficiency = 0.88,
     .sm_bytes_per_ns = 28,
     .dram_efficiency = 0.85,
     .l2_bandwidth_ratio = 3,
     .saturating_threads = 256,
     .block_ns = 30,
-    .contention = 0.8,
-    .context_contention = 0.045,
+    .dispatch_part = 0.9,
+    .dispatch_contention = 0.025,
+    .contention = 0.15,
     .guess_flops_per_thread = 256,
     .guess_bytes_per_thread = 12,
 };
@@ -26,7 +27,7 @@ constexpr CostParameters kTuringCost = {
 // each SM's share of the bandwidth scaled so that about a third of the SMs saturate the memory.
 constexpr CostParameters Scaled(double sm_bytes_per_ns) {
   CostParameters cost = kTuringCost;
-  cost.latency_ns = 5'000;
+  cost.latency_ns = 5'250;
   cost.sm_bytes_per_ns = sm_bytes_per_ns;
   return cost;
 }

@@ -18,8 +18,9 @@ struct CostParameters {
   double l2_bandwidth_ratio;      // bandwidth of data that fits the L2, against DRAM
   double saturating_threads;      // resident threads at which an SM computes at full rate
   double block_ns;                // SM time to place and retire one block
+  double dispatch_part;           // of the latency: one launch of the device at a time
+  double dispatch_contention;     // ... longer by so much per waiting launch of the same context
   double contention;              // slow-down by others that keep all SMs busy, as a ratio minus 1
-  double context_contention;      // slow-down per further kernel on the SMs in the same context
   double guess_flops_per_thread;  // for launches of unknown work
   double guess_bytes_per_thread;
 };

@@ -95,7 +95,10 @@ void Engine::TakeFinished() {
 
 // The application is back: it sleeps until its next release.
 void Engine::Return(uint32_t index) {
-  const uint64_t at_ns = tasks_[index].NextJob(now_ns_);
+  uint64_t at_ns = tasks_[index].NextJob(now_ns_);
+  const uint64_t halt_ns = scenario_.warmup_ns / 2;
+  const uint64_t resume_ns = halt_ns + scenario_.standstill_ns;
+  if (at_ns >= halt_ns && at_ns < resume_ns) at_ns = resume_ns;
   if (at_ns != UINT64_MAX) Push(at_ns + scenario_.host.prepare_ns, EventKind::kBegin, index);
 }
 

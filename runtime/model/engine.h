@@ -55,6 +55,7 @@ class Engine {
   Status MakeScheduler();
   Status MakeTasks();
   Result<std::unique_ptr<JobWork>> MakeWork(const TaskSpec& spec);
+  const sched::TaskProfile& ProfileOf(const std::string& network);
 
   uint64_t NextEventNs() const;
   void Push(uint64_t at_ns, EventKind kind, uint32_t task);
@@ -86,6 +87,7 @@ class Engine {
   uint64_t end_ns_ = 0;
   std::vector<TaskSpec> specs_;
   std::map<std::string, std::unique_ptr<NetworkCosts>> networks_;
+  std::map<std::string, sched::TaskProfile> profiles_;
   std::vector<pool::PartitionSpan> spans_;
   uint32_t capacity_ = 0;  // of every partition
   std::unique_ptr<FluidModel> fluid_;

@@ -37,11 +37,26 @@ uint32_t FluidModel::AddKernel(const KernelLaunch& launch, uint64_t start_ns) {
   kernel.set = atoms_.Intern(launch.sm_set);
   kernel.remaining = launch.work;
   kernel.start_ns = std::max(start_ns, now_ns_);
-  const double slow = 1 + device_.cost.contention * BusySms() / device_.sm_count;
-  kernel.work_start_ns = After(kernel.start_ns, launch.cost->latency_ns() * slow);
+  kernel.work_start_ns = DispatchedNs(launch, kernel.start_ns);
   waiting_.push_back(handle);
   next_event_ns_ = std::min(next_event_ns_, kernel.work_start_ns);
   return handle;
+}
+
+// End of the latency. A part of it is serial: one launch of the device at a time, in the order in
+// which they came, longer the more launches of its context wait.
+uint64_t FluidModel::DispatchedNs(const KernelLaunch& launch, uint64_t start_ns) {
+  const double latency_ns = launch.cost->latency_ns();
+  const double serial_ns = latency_ns * device_.cost.dispatch_part;
+  double waiting = 0;
+  for (uint32_t handle : waiting_) waiting += kernels_[handle].launch.context == launch.context;
+  const double slow = 1 + device_.cost.dispatch_contention * waiting;
+  // A launch that is still to come holds no place in the queue.
+  const bool queues = start_ns <= std::max(now_ns_, dispatch_free_ns_);
+  const uint64_t begin_ns = queues ? std::max(start_ns, dispatch_free_ns_) : start_ns;
+  const uint64_t dispatched_ns = After(begin_ns, serial_ns * slow);
+  if (queues) dispatch_free_ns_ = dispatched_ns;
+  return After(dispatched_ns, latency_ns - serial_ns);
 }
 
 void FluidModel::Remove(uint32_t handle) {
@@ -150,7 +165,6 @@ void FluidModel::CollectDemands() {
   demands_.clear();
   contexts_.clear();
   context_limits_.clear();
-  context_kernels_.clear();
   for (uint32_t handle : working_) {
     Kernel& kernel = kernels_[handle];
     kernel.rate = kernel.sms = 0;
@@ -164,9 +178,7 @@ void FluidModel::CollectDemands() {
     if (found == contexts_.end()) {
       contexts_.push_back(launch.context);
       context_limits_.push_back(launch.context_limit != 0 ? launch.context_limit : kNoLimit);
-      context_kernels_.push_back(0);
     }
-    ++context_kernels_[demand.group];
     sharers_.push_back(handle);
     demands_.push_back(demand);
   }
@@ -186,8 +198,7 @@ void FluidModel::Recompute() {
   LimitBandwidth();
   for (size_t i = 0; i < sharers_.size(); ++i) {
     Kernel& kernel = kernels_[sharers_[i]];
-    kernel.rate /= 1 + device_.cost.contention * (busy - kernel.sms) / device_.sm_count +
-                   device_.cost.context_contention * (context_kernels_[demands_[i].group] - 1);
+    kernel.rate /= 1 + device_.cost.contention * (busy - kernel.sms) / device_.sm_count;
     kernel.end_ns = After(now_ns_, kernel.remaining / kernel.rate);
   }
   SetNextEvent();
@@ -219,12 +230,6 @@ void FluidModel::SetNextEvent() {
   for (uint32_t handle : working_) {
     next_event_ns_ = std::min(next_event_ns_, kernels_[handle].end_ns);
   }
-}
-
-double FluidModel::BusySms() const {
-  double busy = 0;
-  for (uint32_t handle : working_) busy += kernels_[handle].sms;
-  return busy;
 }
 
 // A hostile client can name any number of SM sets; those in use are few.

@@ -95,7 +95,7 @@ class FluidModel {
   void CollectDemands();
   void LimitBandwidth();
   void SetNextEvent();
-  double BusySms() const;
+  uint64_t DispatchedNs(const KernelLaunch& launch, uint64_t start_ns);
   void ForgetSetsIfMany();
 
   const DeviceDescription& device_;
@@ -111,13 +111,13 @@ class FluidModel {
   uint64_t next_event_ns_ = kNeverNs;
   uint64_t active_process_ = 0;
   uint64_t slice_end_ns_ = kNeverNs;
+  uint64_t dispatch_free_ns_ = 0;  // the last launch in the queue is dispatched
 
   // Scratch of Recompute.
   std::vector<uint32_t> sharers_;
   std::vector<SmDemand> demands_;
   std::vector<uint64_t> contexts_;
   std::vector<double> context_limits_;
-  std::vector<double> context_kernels_;
   std::vector<double> given_;
   std::vector<double> traffic_;
 };

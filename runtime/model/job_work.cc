@@ -70,7 +70,8 @@ class RecordedWork : public JobWork {
 
 }  // namespace
 
-NetworkCosts::NetworkCosts(const DeviceDescription& device, const Network& network) {
+NetworkCosts::NetworkCosts(const DeviceDescription& device, const Network& network)
+    : stage_ends_(network.stage_ends) {
   CostTable table(device);
   for (const KernelGeometry& kernel : network.kernels) {
     kernels_.push_back(table.Get(kernel));

@@ -32,11 +32,13 @@ class NetworkCosts {
   uint64_t length() const { return kernels_.size(); }
   const std::shared_ptr<const KernelCost>& Range(uint64_t from, uint64_t upto);
   std::span<const std::shared_ptr<const KernelCost>> kernels() const { return kernels_; }
+  const std::vector<uint32_t>& stage_ends() const { return stage_ends_; }
   // One number a launch, as the scheduler knows them.
   const std::vector<uint64_t>& identities() const { return identities_; }
 
  private:
   std::vector<std::shared_ptr<const KernelCost>> kernels_;
+  std::vector<uint32_t> stage_ends_;
   std::vector<uint64_t> identities_;
   std::map<std::pair<uint64_t, uint64_t>, std::shared_ptr<const KernelCost>> ranges_;
 };

@@ -34,10 +34,10 @@ struct RecordedJob {
 };
 
 struct TaskSpec {
-  std::string name;
+  std::string name = "task";
   SgprsTaskClass task_class = SGPRS_CLASS_LOW;
-  uint64_t period_ns = 33'333'333;
-  uint64_t deadline_ns = 0;  // relative, 0 = period
+  uint64_t period_ns = 33'333'333;  // 30 per second
+  uint64_t deadline_ns = 0;         // relative, 0 = period
   bool random_phase = true;  // first release uniform in [0, 2 periods), whole ms (papers.md 1.1)
   uint64_t phase_ns = 0;     // else
   // Each release is late by a uniform draw from [0, jitter_ns].
@@ -98,12 +98,15 @@ struct Scenario {
   HostCosts host;
 
   uint64_t seed = 1;
-  uint64_t warmup_ns = 1'000'000'000;    // jobs released before it are not counted
+  uint64_t warmup_ns = 2'000'000'000;    // jobs released before it are not counted
   uint64_t horizon_ns = 10'000'000'000;  // of the counted part
+  // In the middle of the warm-up no application runs for so long; then all begin at once, so that
+  // it is seen who gets out of a backlog (README.md, "Standstill").
+  uint64_t standstill_ns = 0;
   Detail detail = Detail::kStage;
 
   std::vector<TaskGroup> groups;
-  uint32_t n = 0;  // what count = "N" stands for
+  uint32_t n = 30;  // what count = "N" stands for
 
   // All tasks one by one, in the order in which they register.
   std::vector<TaskSpec> Tasks() const;

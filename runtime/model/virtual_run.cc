@@ -6,6 +6,7 @@
 
 #include "runtime/model/engine.h"
 #include "runtime/model/networks.h"
+#include "runtime/model/profile.h"
 #include "runtime/policy/policy.h"
 
 namespace sgprs::model {
@@ -83,6 +84,19 @@ Result<std::unique_ptr<JobWork>> Engine::MakeWork(const TaskSpec& spec) {
   return MakeNetworkWork(costs.get(), scenario_.detail);
 }
 
+const sched::TaskProfile& Engine::ProfileOf(const std::string& network) {
+  auto known = profiles_.find(network);
+  if (known == profiles_.end()) {
+    std::vector<uint32_t> sm_counts;
+    for (const pool::PartitionSpan& span : spans_) sm_counts.push_back(span.sm_count);
+    known = profiles_
+                .emplace(network,
+                         ProfileNetwork(*device_, networks_[network].get(), sm_counts, capacity_))
+                .first;
+  }
+  return known->second;
+}
+
 Status Engine::MakeTasks() {
   tasks_.reserve(specs_.size());
   uint64_t longest_ns = 0;
@@ -97,6 +111,9 @@ Status Engine::MakeTasks() {
     config.task_class = spec.task_class;
     config.period_ns = spec.period_ns;
     config.deadline_ns = spec.deadline_ns;
+    if (scenario_.costs == CostSource::kProfile && spec.jobs.empty()) {
+      config.profile = ProfileOf(spec.network);
+    }
     Result<sched::TaskId> id = scheduler_->AddTask(config, 0);
     if (!id.ok()) return id.status();
     tasks_.back().id = *id;

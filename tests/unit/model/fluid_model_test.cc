@@ -32,7 +32,7 @@ class FluidModelTest : public ::testing::Test {
   // Without contention, so that sharing alone is seen.
   DeviceDescription Quiet() {
     DeviceDescription device = *FindDevice("rtx2080ti");
-    device.cost.contention = device.cost.context_contention = 0;
+    device.cost.contention = device.cost.dispatch_part = 0;
     return device;
   }
   DeviceDescription device_ = Quiet();
