@@ -18,6 +18,10 @@ class NaivePolicy : public Policy {
     return {stage.task % count, stage.task % 2 == 0 ? SGPRS_LEVEL_HIGH : SGPRS_LEVEL_LOW};
   }
 
+  uint32_t Home(const TaskView& task, std::span<const PartitionLoad> load) const override {
+    return task.task % static_cast<uint32_t>(load.size());
+  }
+
   QueueKey Key(const StageView&, const Placement&) const override { return {}; }
 };
 

@@ -12,7 +12,13 @@ constexpr double kHighShare = 0.8;
 // Jobs that may be in progress at once: one a slot, and one a partition that waits at a stage
 // border, so that no slot runs dry. With so few, a job that is admitted is served almost without a
 // break, so its response time is nearly constant and what is measured of it predicts it well.
-uint32_t MostRunning(const GateSnapshot& snapshot) { return snapshot.slots + snapshot.partitions; }
+bool HasRoom(const JobView& job, const GateSnapshot& snapshot) {
+  if (job.home < snapshot.load.size()) {
+    const PartitionLoad& home = snapshot.load[job.home];
+    return home.running < home.capacity + 1;
+  }
+  return snapshot.running_jobs < snapshot.slots + snapshot.partitions;
+}
 
 class HoldGate : public JobGate {
  public:
@@ -22,8 +28,7 @@ class HoldGate : public JobGate {
       return {GateAnswer::kStart};
     }
     if (snapshot.now_ns > LatestStartNs(job)) return {GateAnswer::kHold};
-    if (snapshot.running_jobs >= MostRunning(snapshot)) return {GateAnswer::kWait};
-    return {GateAnswer::kStart};
+    return {HasRoom(job, snapshot) ? GateAnswer::kStart : GateAnswer::kWait};
   }
 
   // By class, then by deadline less lag: earliest deadline first while nobody is held, and an equal

@@ -43,14 +43,16 @@ struct JobView {
   int64_t lag_ns = 0;
 };
 
-// Utilisations are sums over tasks of (cost of a job in its home partition / period); a task with
-// no known cost counts 0. papers.md 2.2: divided by the partition's stages at once.
+// Sums over the tasks bound to a partition (Policy::Home). Utilisations are sums of (cost of a job
+// in its home partition / period); a task with no known cost counts 0. papers.md 2.2: divided by
+// the partition's stages at once.
 struct PartitionLoad {
   uint32_t capacity = 1;
-  uint32_t tasks = 0;  // bound here
-  double high = 0;     // high class
-  double active = 0;   // high class, and low class whose job runs
-  double overall = 0;  // all
+  uint32_t tasks = 0;    // bound here
+  uint32_t running = 0;  // of them: their job is admitted and wants a slot
+  double high = 0;       // high class
+  double active = 0;     // high class, and low class whose job runs
+  double overall = 0;    // all
 };
 
 struct GateSnapshot {

@@ -13,6 +13,8 @@ std::unique_ptr<Policy> MakeSgprs(const PolicyOptions& options);
 std::unique_ptr<Policy> MakeNaive(const PolicyOptions& options);
 std::unique_ptr<Policy> MakeFifo(const PolicyOptions& options);
 std::unique_ptr<Policy> MakeEdf(const PolicyOptions& options);
+std::unique_ptr<Policy> MakeRm(const PolicyOptions& options);
+std::unique_ptr<Policy> MakeDaris(const PolicyOptions& options);
 std::unique_ptr<Policy> MakeStatic(const PolicyOptions& options);
 
 }  // namespace sgprs::policy

@@ -8,7 +8,7 @@
 namespace sgprs::policy {
 namespace {
 
-constexpr std::array<PolicyRow, 5> kPolicies = {{
+constexpr std::array<PolicyRow, 7> kPolicies = {{
     {"sgprs",
      "stages with virtual deadlines on an over-subscribed pool, three levels, EDF (default)",
      &MakeSgprs},
@@ -17,7 +17,12 @@ constexpr std::array<PolicyRow, 5> kPolicies = {{
     {"fifo", "stages in the order in which they became ready, on the partition that ends first",
      &MakeFifo},
     {"edf", "whole jobs by earliest deadline on full-size partitions", &MakeEdf},
-    {"static", "a fixed partition per task, stages by virtual deadline, no switching", &MakeStatic},
+    {"static", "a fixed, disjoint partition per task, stages by virtual deadline, no switching",
+     &MakeStatic},
+    {"rm", "stages of the task of shortest period first, on the partition that ends first",
+     &MakeRm},
+    {"daris", "tasks bound to partitions, low-class jobs admitted by utilisation, eight lists, EDF",
+     &MakeDaris},
 }};
 
 }  // namespace

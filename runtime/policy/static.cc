@@ -16,6 +16,10 @@ class StaticPolicy : public Policy {
             StreamLevel(stage, Level(stage))};
   }
 
+  uint32_t Home(const TaskView& task, std::span<const PartitionLoad> load) const override {
+    return task.task % static_cast<uint32_t>(load.size());
+  }
+
   QueueKey Key(const StageView& stage, const Placement&) const override {
     return {BandKey(stage, Level(stage)), stage.virtual_deadline_ns};
   }

@@ -43,6 +43,7 @@ SchedulerCore::SchedulerCore(const SchedulerConfig& config, std::unique_ptr<poli
       overload_(config.overload),
       hold_gate_(policy::MakeHoldGate()),
       views_(config.partitions.size()),
+      candidates_(config.partitions.size() + 1),
       load_sums_(config.partitions.size()),
       loads_(config.partitions.size()) {
   for (const PartitionConfig& partition : config.partitions) {

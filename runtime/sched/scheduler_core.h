@@ -83,6 +83,7 @@ class SchedulerCore final : public Scheduler {
   // Utilisations and homes (scheduler_load.cc).
   struct LoadSums {
     int64_t tasks = 0;
+    int64_t running = 0;
     int64_t high_ppb = 0;
     int64_t active_ppb = 0;
     int64_t overall_ppb = 0;
@@ -144,8 +145,9 @@ class SchedulerCore final : public Scheduler {
   std::set<std::pair<uint64_t, TaskId>> timers_;   // of stages
 
   std::set<std::pair<uint64_t, TaskId>> gate_timers_;  // of jobs at the gate
-  std::set<Candidate> candidates_;                     // those of them who wait for room
-  uint32_t slots_ = 0;                                 // stages at once in all partitions
+  // Those of them who wait for room, by home; the last set: of tasks without one.
+  std::vector<std::set<Candidate>> candidates_;
+  uint32_t slots_ = 0;         // stages at once in all partitions
   uint32_t running_jobs_ = 0;  // admitted, not complete and in want of a slot; no best effort
   uint64_t last_hold_ns_ = 0;
   int64_t held_front_ns_ = 0;                 // Task::held_ns of those who were admitted last

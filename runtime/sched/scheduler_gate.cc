@@ -59,8 +59,9 @@ void SchedulerCore::AskGate(Task& task, Job& job, uint64_t now_ns) {
     return Admit(task, job, now_ns);
   }
   if (decision.answer == policy::GateAnswer::kHold) return Hold(task, job, now_ns);
-  job.candidate = {gate->Order(view), next_sequence_++, task.id};
-  candidates_.insert(*job.candidate);
+  const size_t set = std::min<size_t>(task.home, partitions_.size());
+  job.candidate = {gate->Order(view), next_sequence_++, task.id, set};
+  candidates_[set].insert(*job.candidate);
   WaitAtGate(task, job, std::min(Add(gate->LatestStartNs(view), 1), last_ns));
 }
 
@@ -75,7 +76,7 @@ void SchedulerCore::LeaveGate(Task& task, Job& job) {
   if (job.state != JobState::kGated) return;
   gate_timers_.erase({job.gate_timer_ns, task.id});
   job.gate_timer_ns = 0;
-  if (job.candidate) candidates_.erase(*job.candidate);
+  if (job.candidate) candidates_[job.candidate->set].erase(*job.candidate);
   job.candidate.reset();
   MoveTo(&job.state, JobState::kWaiting);
 }
@@ -131,19 +132,21 @@ void SchedulerCore::RunGateTimers(uint64_t now_ns) {
 
 // Those who wait for room, first come who is first in the gate's order.
 void SchedulerCore::AdmitCandidates(uint64_t now_ns) {
-  while (!candidates_.empty()) {
-    Task& task = *tasks_[candidates_.begin()->task];
-    Job& job = task.jobs.front();
-    const policy::JobView view = ViewJob(task, job, now_ns);
-    const policy::GateDecision decision = GateOf(task)->Ask(view, SnapshotForGate(now_ns));
-    if (decision.answer == policy::GateAnswer::kWait) return;
-    if (decision.answer == policy::GateAnswer::kHold) {
-      Hold(task, job, now_ns);
-      continue;
+  for (std::set<Candidate>& candidates : candidates_) {
+    while (!candidates.empty()) {
+      Task& task = *tasks_[candidates.begin()->task];
+      Job& job = task.jobs.front();
+      const policy::JobView view = ViewJob(task, job, now_ns);
+      const policy::GateDecision decision = GateOf(task)->Ask(view, SnapshotForGate(now_ns));
+      if (decision.answer == policy::GateAnswer::kWait) break;
+      if (decision.answer == policy::GateAnswer::kHold) {
+        Hold(task, job, now_ns);
+        continue;
+      }
+      LeaveGate(task, job);
+      held_front_ns_ += (task.held_ns - held_front_ns_) / 8;
+      Admit(task, job, now_ns);
     }
-    LeaveGate(task, job);
-    held_front_ns_ += (task.held_ns - held_front_ns_) / 8;
-    Admit(task, job, now_ns);
   }
 }
 

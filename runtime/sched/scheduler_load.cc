@@ -30,6 +30,7 @@ void SchedulerCore::CountLoad(const Task& task, int64_t sign) {
   const auto ppb = sign * static_cast<int64_t>(task.utilisation_ppb);
   const bool high = task.config.task_class == SGPRS_CLASS_HIGH;
   sums.tasks += sign;
+  if (task.running) sums.running += sign;
   sums.overall_ppb += ppb;
   if (high) sums.high_ppb += ppb;
   if (high || task.running) sums.active_ppb += ppb;
@@ -40,6 +41,7 @@ std::span<const policy::PartitionLoad> SchedulerCore::Loads() {
     const LoadSums& sums = load_sums_[i];
     loads_[i] = {.capacity = partitions_[i].capacity(),
                  .tasks = static_cast<uint32_t>(sums.tasks),
+                 .running = static_cast<uint32_t>(sums.running),
                  .high = static_cast<double>(sums.high_ppb) / 1e9,
                  .active = static_cast<double>(sums.active_ppb) / 1e9,
                  .overall = static_cast<double>(sums.overall_ppb) / 1e9};

@@ -56,6 +56,7 @@ struct Candidate {
   policy::JobGate::Key key;
   uint64_t sequence = 0;
   TaskId task = 0;
+  size_t set = 0;  // of SchedulerCore::candidates_
 
   friend bool operator<(const Candidate& a, const Candidate& b) {
     if (a.key.high != b.key.high) return a.key.high < b.key.high;

@@ -54,7 +54,7 @@ TEST(PolicyTableTest, EveryRowMakesAPolicyUnderItsName) {
     EXPECT_NE(MakePolicy(row.name), nullptr);
     EXPECT_THAT(std::string(PolicyNames()), HasSubstr(std::string(row.name)));
   }
-  EXPECT_EQ(names.size(), 5u);
+  EXPECT_EQ(names.size(), 7u);
   EXPECT_EQ(MakePolicy("best"), nullptr);
   EXPECT_EQ(MakePolicy(""), nullptr);
 }

@@ -22,6 +22,12 @@ class RandomCalls {
     config.policy = PolicyName();
     config.learning_jobs = 1;
     config.force_switch = Below(4) == 0;
+    config.overload = Below(2) == 0 ? policy::OverloadMode::kHold : policy::OverloadMode::kLate;
+    config.options.level_slots = Below(3) == 0;
+    config.options.early_release_gate = Below(3) == 0;
+    config.options.staging = Below(4) != 0;
+    config.options.switching = Below(4) != 0;
+    config.options.lookahead = Below(2);
     Result<std::unique_ptr<Scheduler>> made = Scheduler::Make(config);
     scheduler_ = std::move(*made);
   }
@@ -38,6 +44,9 @@ class RandomCalls {
       case 2:
         if (Below(8) == 0) {
           EXPECT_TRUE(scheduler_->SetPolicy(PolicyName(), now_ns_).ok());
+        } else if (Below(8) == 0) {
+          scheduler_->SetOverload(
+              Below(2) == 0 ? policy::OverloadMode::kHold : policy::OverloadMode::kLate, now_ns_);
         }
         break;
       case 3:

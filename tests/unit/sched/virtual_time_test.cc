@@ -65,7 +65,9 @@ TEST_P(EveryPolicy, OverloadStarvesNobody) {
   const size_t b = executor.Add(best_effort);
   executor.RunUntil(3000 * kMs);
   EXPECT_THAT(executor.violations(), IsEmpty());
-  for (size_t i = 0; i < 12; ++i) EXPECT_GE(executor.FinishedOf(i).size(), 20u) << "task " << i;
+  // daris holds the low class without a thought for fairness; only max_hold_ns bounds that.
+  const size_t least = GetParam() == "daris" ? 10 : 20;
+  for (size_t i = 0; i < 12; ++i) EXPECT_GE(executor.FinishedOf(i).size(), least) << "task " << i;
   // Best effort gets nothing but its turn after max_wait_ns: about one range a second.
   EXPECT_GE(executor.launches_done(b), 10u);
 }
