@@ -70,6 +70,27 @@ struct ConvolutionArguments {
   uint32_t kind;  // 0 forward, 1 backward data, 2 backward filter
 };
 
+// Per channel (dimension 1); strides in elements. The backward pass reads dy with y's strides and
+// writes dx with x's.
+struct BatchNormArguments {
+  static constexpr int kDims = 5;  // n, c, then spatial
+  int32_t size[kDims];
+  int64_t x_stride[kDims], y_stride[kDims];
+  const void* x;
+  void* y;   // backward: dy, read
+  void* dx;  // backward
+  const void* scale;
+  const void* bias;
+  void* mean;  // inference: read; training: running mean, updated, or null
+  void* variance;
+  void* saved_mean;     // training: written; backward: read
+  void* saved_inverse;  // 1 / sqrt(variance + epsilon)
+  void* dscale;
+  void* dbias;
+  double epsilon, factor;
+  Element type, type_parameters;
+};
+
 struct MathArguments {
   double flops;
   double dram_bytes;
@@ -77,6 +98,7 @@ struct MathArguments {
     GemmArguments gemm;
     DotArguments dot;
     ConvolutionArguments convolution;
+    BatchNormArguments batch_norm;
     unsigned char bytes[SIMGPU_MATH_ARGUMENT_BYTES - 16];
   };
 };

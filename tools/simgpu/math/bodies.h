@@ -14,6 +14,11 @@ inline constexpr double kMostProducts = 1 << 20;
 void GemmBody(const SimgpuLaunch* launch);
 void DotBody(const SimgpuLaunch* launch);
 void ConvolutionBody(const SimgpuLaunch* launch);
+void BatchNormInferenceBody(const SimgpuLaunch* launch);
+void BatchNormStatisticsBody(const SimgpuLaunch* launch);
+void BatchNormApplyBody(const SimgpuLaunch* launch);
+void BatchNormReduceBody(const SimgpuLaunch* launch);
+void BatchNormBackwardBody(const SimgpuLaunch* launch);
 
 }  // namespace sgprs::simgpu::math
 
