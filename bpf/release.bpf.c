@@ -163,8 +163,10 @@ int BPF_PROG(on_exit, struct pt_regs* regs, long ret) {
     return 0;
   }
   if (RESTARTS(ret) || ret == -4 /* EINTR */) r->flags |= SGPRS_WAKE_INTERRUPTED;
-  asleep = r->wakeup_ns > r->sleep_ns ? r->wakeup_ns - r->sleep_ns : 0;
-  if (!(r->flags & (SGPRS_WAKE_TIMER | SGPRS_WAKE_NO_SLEEP)) && asleep < min_wait_ns) {
+  asleep = r->wakeup_ns - r->sleep_ns;
+  /* Without a wakeup nobody knows how long it was: a record that its reader counts as incomplete. */
+  if (!(r->flags & (SGPRS_WAKE_TIMER | SGPRS_WAKE_NO_SLEEP)) && r->wakeup_ns &&
+      asleep < min_wait_ns) {
     /* Too short for a record: part of what the thread did. */
     r->blocked_ns += asleep;
     if (r->on_cpu_ns > r->wakeup_ns) r->queued_ns += r->on_cpu_ns - r->wakeup_ns;

@@ -66,7 +66,10 @@ TEST_F(ProbesTest, StampsOfAPeriodicProcessAgreeWithItsOwn) {
   std::vector<uint64_t> expire, wakeup, on_cpu, exit;
   for (size_t i = 0; i < kPeriods; ++i) {
     const auto found = by_due.find(own[i].due_ns);
-    if (found == by_due.end()) continue;
+    if (found == by_due.end()) {
+      std::printf("  missing %zu of %zu: due %lu back %lu\n", i, kPeriods, own[i].due_ns, own[i].back_ns);
+      continue;
+    }
     ++complete;
     const SgprsWakeRecord& r = *found->second;
     EXPECT_LE(r.exit_ns, own[i].back_ns);  // the kernel saw the return before the process did

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/observe/job_log_reader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/observe/job_log_check.h"
+
+namespace sgprs::observe {
+namespace {
+
+constexpr size_t kBufferRecords = 256;
+constexpr uint32_t kMostFiles = 1024;
+constexpr uint32_t kFewFiles = 64;  // looked for when a writer may have changed their number
+
+// Bytes read from `offset` on, at most `bytes`; -1 and errno.
+ssize_t ReadAt(int fd, void* to, size_t bytes, uint64_t offset) {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got =
+        pread(fd, static_cast<char*>(to) + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+template <typename T>
+T As(const unsigned char* bytes) {
+  T record;
+  std::memcpy(&record, bytes, sizeof(record));
+  return record;
+}
+
+void Terminate(char (&text)[SGPRS_NAME_BYTES]) { text[SGPRS_NAME_BYTES - 1] = '\0'; }
+
+std::string FileName(const std::string& directory, uint64_t index) {
+  return directory + "/jobs." + std::to_string(index);
+}
+
+}  // namespace
+
+Result<SgprsLogHeader> ReadLogHeader(int fd, const std::string& name) {
+  SgprsLogHeader header;
+  const ssize_t got = ReadAt(fd, &header, sizeof(header), 0);
+  if (got < static_cast<ssize_t>(offsetof(SgprsLogHeader, header_bytes)) ||
+      header.magic != SGPRS_LOG_MAGIC) {
+    return Status(ErrorCode::kNotFound, name + " is not a job log");
+  }
+  if (header.major != SGPRS_LOG_MAJOR) {
+    return Status(ErrorCode::kInvalid,
+                  name + " is a job log of version " + std::to_string(header.major) + "." +
+                      std::to_string(header.minor) + "; this program reads version " +
+                      std::to_string(SGPRS_LOG_MAJOR) + ": use the one that wrote it");
+  }
+  if (got != sizeof(header) || header.check != CheckOfHeader(header) ||
+      header.header_bytes != SGPRS_LOG_HEADER_BYTES ||
+      header.record_bytes != SGPRS_LOG_RECORD_BYTES || header.file_count == 0 ||
+      header.file_count > kMostFiles || header.partition_count > SGPRS_MAX_PARTITIONS) {
+    return Status(ErrorCode::kNotFound, name + " is damaged in its header");
+  }
+  Terminate(header.policy);
+  Terminate(header.device_name);
+  return header;
+}
+
+Result<std::unique_ptr<JobLogReader>> JobLogReader::Open(const std::string& directory) {
+  std::unique_ptr<JobLogReader> reader(new JobLogReader(directory));
+  Result<bool> opened = reader->OpenFrom(0);
+  if (!opened.ok()) return opened.status();
+  if (!*opened) return Status(ErrorCode::kNotFound, "no job log in " + directory);
+  return reader;
+}
+
+Result<bool> JobLogReader::OpenFrom(uint64_t number) {
+  UniqueFd best;
+  SgprsLogHeader best_header = {};
+  const uint32_t most = file_.valid() ? std::max(header_.file_count, kFewFiles) : kMostFiles;
+  for (uint32_t i = 0; i < most; ++i) {
+    const std::string name = FileName(directory_, i);
+    UniqueFd file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid()) continue;  // the one that is being begun
+    Result<SgprsLogHeader> header = ReadLogHeader(file.get(), name);
+    if (!header.ok()) {
+      if (header.status().code() == ErrorCode::kInvalid) return header.status();
+      continue;
+    }
+    if (header->file_number < number) continue;
+    if (best.valid() && header->file_number >= best_header.file_number) continue;
+    best = std::move(file);
+    best_header = *header;
+  }
+  if (!best.valid()) return false;
+  file_ = std::move(best);
+  header_ = best_header;
+  offset_ = SGPRS_LOG_HEADER_BYTES;
+  buffer_.clear();
+  buffer_at_ = 0;
+  return true;
+}
+
+// False: nothing new in this file.
+Result<bool> JobLogReader::Fill() {
+  buffer_.resize(kBufferRecords);
+  buffer_at_ = 0;
+  const ssize_t got = ReadAt(file_.get(), buffer_.data(), kBufferRecords * sizeof(Record), offset_);
+  if (got < 0) {
+    buffer_.clear();
+    return Status(ErrorCode::kInternal,
+                  "reading the job log in " + directory_ + ": " + std::strerror(errno));
+  }
+  // A record cut short is one that is being written, or was when its writer was killed.
+  buffer_.resize(static_cast<size_t>(got) / sizeof(Record));
+  offset_ += buffer_.size() * sizeof(Record);
+  return !buffer_.empty();
+}
+
+Result<const JobLogReader::Record*> JobLogReader::NextRecord() {
+  for (;;) {
+    if (buffer_at_ == buffer_.size()) {
+      Result<bool> filled = Fill();
+      if (!filled.ok()) return filled.status();
+      if (!*filled) {
+        // A file that has a successor is full or given up; it may have grown just before.
+        const SgprsLogHeader before = header_;
+        UniqueFd held(dup(file_.get()));
+        const uint64_t at = offset_;
+        Result<bool> opened = OpenFrom(before.file_number + 1);
+        if (!opened.ok()) return opened.status();
+        if (!*opened) return static_cast<const Record*>(nullptr);
+        Record probe;
+        if (ReadAt(held.get(), &probe, sizeof(probe), at) == sizeof(probe)) {
+          file_ = std::move(held);
+          header_ = before;
+          offset_ = at;
+        }
+        continue;
+      }
+    }
+    const Record& record = buffer_[buffer_at_++];
+    const auto head = As<SgprsLogRecord>(record.bytes);
+    if (head.check != CheckOfRecord(record.bytes)) {
+      ++counts_.damaged;
+      if (next_sequence_ != 0) ++next_sequence_;
+      continue;
+    }
+    if (next_sequence_ != 0 && head.sequence > next_sequence_) {
+      counts_.overwritten += head.sequence - next_sequence_;
+    }
+    next_sequence_ = head.sequence + 1;
+    counts_.dropped += head.dropped;
+    return &record;
+  }
+}
+
+void JobLogReader::Take(const Record& record, std::optional<LoggedJob>* whole) {
+  switch (As<SgprsLogRecord>(record.bytes).kind) {
+    case SGPRS_LOG_TASK: {
+      auto task = As<SgprsLogTask>(record.bytes);
+      Terminate(task.name);
+      Terminate(task.program);
+      tasks_[task.client_id] = task;
+      break;
+    }
+    case SGPRS_LOG_JOB: {
+      *whole = std::move(open_job_);  // the rest of its stages is lost
+      auto job = As<SgprsLogJob>(record.bytes);
+      job.stage_count = std::min<uint32_t>(job.stage_count, SGPRS_MAX_STAGES);
+      job.culprit_comm[SGPRS_LOG_COMM_BYTES - 1] = '\0';
+      const uint32_t own = std::min<uint32_t>(job.stage_count, SGPRS_LOG_STAGES);
+      open_job_.emplace(LoggedJob{job, {job.stages, job.stages + own}});
+      break;
+    }
+    case SGPRS_LOG_MORE: {
+      const auto more = As<SgprsLogMore>(record.bytes);
+      if (!open_job_ || open_job_->job.client_id != more.client_id ||
+          open_job_->job.job != more.job || more.first_stage != open_job_->stages.size()) {
+        break;
+      }
+      const uint32_t room =
+          open_job_->job.stage_count - static_cast<uint32_t>(open_job_->stages.size());
+      const uint32_t count =
+          std::min({more.stage_count, room, static_cast<uint32_t>(SGPRS_LOG_MORE_STAGES)});
+      open_job_->stages.insert(open_job_->stages.end(), more.stages, more.stages + count);
+      break;
+    }
+    default:  // of a later minor version
+      break;
+  }
+}
+
+Result<std::optional<LoggedJob>> JobLogReader::Next() {
+  std::optional<LoggedJob> whole;
+  while (!whole) {
+    if (open_job_ && open_job_->stages.size() == open_job_->job.stage_count) {
+      whole = std::move(open_job_);
+      open_job_.reset();
+      break;
+    }
+    Result<const Record*> record = NextRecord();
+    if (!record.ok()) return record.status();
+    if (*record == nullptr) return std::optional<LoggedJob>();
+    Take(**record, &whole);
+  }
+  ++counts_.jobs;
+  return whole;
+}
+
+const SgprsLogTask* JobLogReader::Task(uint64_t client_id) const {
+  const auto found = tasks_.find(client_id);
+  return found != tasks_.end() ? &found->second : nullptr;
+}
+
+}  // namespace sgprs::observe
