@@ -37,29 +37,49 @@ uint32_t FluidModel::AddKernel(const KernelLaunch& launch, uint64_t start_ns) {
   kernel.set = atoms_.Intern(launch.sm_set);
   kernel.remaining = launch.work;
   kernel.start_ns = std::max(start_ns, now_ns_);
-  kernel.work_start_ns = DispatchedNs(launch, kernel.start_ns);
-  waiting_.push_back(handle);
-  next_event_ns_ = std::min(next_event_ns_, kernel.work_start_ns);
+  if (kernel.start_ns > now_ns_) {
+    kernel.work_start_ns = After(kernel.start_ns, launch.cost->latency_ns());  // at the earliest
+    arriving_.push_back(handle);
+    next_event_ns_ = std::min(next_event_ns_, kernel.start_ns);
+  } else {
+    Arrive(handle);
+    next_event_ns_ = std::min(next_event_ns_, kernel.work_start_ns);
+  }
   return handle;
+}
+
+void FluidModel::Arrive(uint32_t handle) {
+  kernels_[handle].work_start_ns = DispatchedNs(kernels_[handle].launch);
+  waiting_.push_back(handle);
+}
+
+// Those whose time has come, in the order of their starts.
+void FluidModel::ArriveAll() {
+  while (!arriving_.empty()) {
+    const auto first = std::min_element(
+        arriving_.begin(), arriving_.end(),
+        [this](uint32_t a, uint32_t b) { return kernels_[a].start_ns < kernels_[b].start_ns; });
+    if (kernels_[*first].start_ns > now_ns_) return;
+    const uint32_t handle = *first;
+    arriving_.erase(first);
+    Arrive(handle);
+  }
 }
 
 // End of the latency. A part of it is serial: one launch of the device at a time, in the order in
 // which they came, longer the more launches of its context wait.
-uint64_t FluidModel::DispatchedNs(const KernelLaunch& launch, uint64_t start_ns) {
+uint64_t FluidModel::DispatchedNs(const KernelLaunch& launch) {
   const double latency_ns = launch.cost->latency_ns();
   const double serial_ns = latency_ns * device_.cost.dispatch_part;
   double waiting = 0;
   for (uint32_t handle : waiting_) waiting += kernels_[handle].launch.context == launch.context;
-  const double slow = 1 + device_.cost.dispatch_contention * waiting;
-  // A launch that is still to come holds no place in the queue.
-  const bool queues = start_ns <= std::max(now_ns_, dispatch_free_ns_);
-  const uint64_t begin_ns = queues ? std::max(start_ns, dispatch_free_ns_) : start_ns;
-  const uint64_t dispatched_ns = After(begin_ns, serial_ns * slow);
-  if (queues) dispatch_free_ns_ = dispatched_ns;
-  return After(dispatched_ns, latency_ns - serial_ns);
+  dispatch_free_ns_ = After(std::max(now_ns_, dispatch_free_ns_),
+                            serial_ns * (1 + device_.cost.dispatch_contention * waiting));
+  return After(dispatch_free_ns_, latency_ns - serial_ns);
 }
 
 void FluidModel::Remove(uint32_t handle) {
+  std::erase(arriving_, handle);
   std::erase(waiting_, handle);
   if (std::erase(working_, handle) != 0) {
     Integrate(now_ns_);
@@ -87,6 +107,7 @@ void FluidModel::Advance(uint64_t to_ns, std::vector<KernelEnd>* ended) {
 
 void FluidModel::StepTo(uint64_t event_ns, std::vector<KernelEnd>* ended) {
   now_ns_ = std::max(now_ns_, event_ns);
+  ArriveAll();
   Integrate(now_ns_);
   Retire(ended);
   StartWork();
@@ -224,6 +245,9 @@ void FluidModel::LimitBandwidth() {
 
 void FluidModel::SetNextEvent() {
   next_event_ns_ = options_.time_slice_ns != 0 ? slice_end_ns_ : kNeverNs;
+  for (uint32_t handle : arriving_) {
+    next_event_ns_ = std::min(next_event_ns_, kernels_[handle].start_ns);
+  }
   for (uint32_t handle : waiting_) {
     next_event_ns_ = std::min(next_event_ns_, kernels_[handle].work_start_ns);
   }
@@ -236,6 +260,9 @@ void FluidModel::SetNextEvent() {
 void FluidModel::ForgetSetsIfMany() {
   if (atoms_.set_count() < kMaxSets) return;
   atoms_.Reset();
+  for (uint32_t handle : arriving_) {
+    kernels_[handle].set = atoms_.Intern(kernels_[handle].launch.sm_set);
+  }
   for (uint32_t handle : waiting_) {
     kernels_[handle].set = atoms_.Intern(kernels_[handle].launch.sm_set);
   }

@@ -69,7 +69,7 @@ class FluidModel {
   void Advance(uint64_t to_ns, std::vector<KernelEnd>* ended);
 
   uint64_t now_ns() const { return now_ns_; }
-  size_t running() const { return waiting_.size() + working_.size(); }
+  size_t running() const { return arriving_.size() + waiting_.size() + working_.size(); }
   // SMs that the kernel has now; 0 during its latency.
   double SmsOf(uint32_t handle) const { return kernels_[handle].sms; }
 
@@ -95,7 +95,9 @@ class FluidModel {
   void CollectDemands();
   void LimitBandwidth();
   void SetNextEvent();
-  uint64_t DispatchedNs(const KernelLaunch& launch, uint64_t start_ns);
+  void Arrive(uint32_t handle);
+  void ArriveAll();
+  uint64_t DispatchedNs(const KernelLaunch& launch);
   void ForgetSetsIfMany();
 
   const DeviceDescription& device_;
@@ -104,7 +106,8 @@ class FluidModel {
   SmSharing sharing_;
   std::vector<Kernel> kernels_;
   std::vector<uint32_t> free_;
-  std::vector<uint32_t> waiting_;  // in their latency
+  std::vector<uint32_t> arriving_;  // start in the future
+  std::vector<uint32_t> waiting_;   // in their latency
   std::vector<uint32_t> working_;
   uint64_t now_ns_ = 0;
   uint64_t integrated_ns_ = 0;  // `remaining` is as of then

@@ -22,7 +22,7 @@ void ExpectFit(const std::vector<CalibrationRow>& rows, double worst, double rms
 
 // The bounds are those that README.md states.
 TEST(CalibrationTest, AloneOnSomeSms) {
-  ExpectFit(CalibrateAlone(*FindDevice("rtx2080ti")), 0.42, 0.16);
+  ExpectFit(CalibrateAlone(*FindDevice("rtx2080ti")), 0.45, 0.16);
 }
 
 TEST(CalibrationTest, NetworkAndConvolutionFitBetter) {
@@ -31,17 +31,17 @@ TEST(CalibrationTest, NetworkAndConvolutionFitBetter) {
       EXPECT_LE(std::abs(row.Error()), 0.15) << row.what;
     }
     if (!row.fitted) {
-      EXPECT_LE(std::abs(row.Error()), 0.10) << row.what;
+      EXPECT_LE(std::abs(row.Error()), 0.13) << row.what;
     }
   }
 }
 
 TEST(CalibrationTest, OthersSlowIt) {
-  ExpectFit(CalibrateOccupied(*FindDevice("rtx2080ti")), 0.15, 0.10);
+  ExpectFit(CalibrateOccupied(*FindDevice("rtx2080ti")), 0.22, 0.14);
 }
 
 TEST(CalibrationTest, ManyNetworksAtOnce) {
-  ExpectFit(CalibrateConcurrency(*FindDevice("rtx2080ti")), 0.35, 0.12);
+  ExpectFit(CalibrateConcurrency(*FindDevice("rtx2080ti")), 0.21, 0.08);
 }
 
 TEST(CalibrationTest, TheNetworkIsTheMeasuredOne) {
