@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace sgprs::kernel {
 namespace {
@@ -34,7 +35,7 @@ bool ReleaseFinder::Wanted(const SgprsWakeRecord& record) const {
   }
 }
 
-// A new thread takes the place of the one with the fewest votes.
+// A new thread takes the place of the one with the fewest votes, never of the main thread.
 ReleaseFinder::Thread* ReleaseFinder::Room(uint32_t tid) {
   const auto found = std::find_if(threads_.begin(), threads_.end(),
                                   [tid](const Thread& thread) { return thread.tid == tid; });
@@ -43,9 +44,11 @@ ReleaseFinder::Thread* ReleaseFinder::Room(uint32_t tid) {
     threads_.push_back({.tid = tid});
     return &threads_.back();
   }
-  Thread& worst =
-      *std::min_element(threads_.begin(), threads_.end(),
-                        [](const Thread& a, const Thread& b) { return a.votes < b.votes; });
+  // Of equals the newest, so that a crowd of short-lived threads replaces itself.
+  Thread& worst = *std::min_element(
+      threads_.rbegin(), threads_.rend(), [this](const Thread& a, const Thread& b) {
+        return std::pair(a.tid == main_tid_, a.votes) < std::pair(b.tid == main_tid_, b.votes);
+      });
   worst = {.tid = tid};
   return &worst;
 }
