@@ -17,7 +17,12 @@ bool HasRoom(const JobView& job, const GateSnapshot& snapshot) {
     const PartitionLoad& home = snapshot.load[job.home];
     return home.running < home.capacity + 1;
   }
-  return snapshot.running_jobs < snapshot.slots + snapshot.partitions;
+  const uint32_t most = snapshot.slots + snapshot.partitions;
+  if (snapshot.running_jobs >= most) return false;
+  if (job.task_class == SGPRS_CLASS_HIGH) return true;
+  // Of low jobs only as many as fit into what the high class leaves on average: whichever has begun
+  // is then not starved by the next burst of high jobs.
+  return snapshot.running_jobs - snapshot.running_high < most * (1 - snapshot.high_utilisation);
 }
 
 class HoldGate : public JobGate {

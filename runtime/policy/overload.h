@@ -60,6 +60,7 @@ struct GateSnapshot {
   uint32_t slots = 1;  // stages at once in the whole pool
   uint32_t partitions = 1;
   uint32_t running_jobs = 0;    // admitted and not complete, best effort aside
+  uint32_t running_high = 0;    // of them, high class
   double high_utilisation = 0;  // of the high class: share of the pool's slots that it needs
   std::span<const PartitionLoad> load;
 };

@@ -80,7 +80,7 @@ Result<TaskId> SchedulerCore::AddTask(const TaskConfig& config, uint64_t now_ns)
     free_ids_.erase(free_ids_.begin());
   }
   task->id = id;
-  task->held_ns = held_front_ns_;
+  task->held_ns = AtGate(*task).held_front_ns;
   if (config.period_ns != 0) periods_ns_.insert(config.period_ns);
   CountLoad(*task, +1);
   RefreshLoad(*task);
@@ -255,7 +255,7 @@ TaskView SchedulerCore::View(TaskId id) const {
   view.jobs_held = task->history.held();
   view.longest_hold = task->history.longest_hold();
   view.worst_window = task->history.worst_window();
-  view.response_ns = CostOf(*task);
+  view.response_ns = task->busy_ns != 0 ? task->busy_ns : CostOf(*task);
   view.service_ns = view.response_ns / slots_;
   return view;
 }

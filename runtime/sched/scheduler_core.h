@@ -8,6 +8,7 @@
 #ifndef SGPRS_RUNTIME_SCHED_SCHEDULER_CORE_H_
 #define SGPRS_RUNTIME_SCHED_SCHEDULER_CORE_H_
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -72,6 +73,7 @@ class SchedulerCore final : public Scheduler {
   void Hold(Task& task, Job& job, uint64_t now_ns);
   void ShiftToNextRelease(Task& task, Job& job);
   void Admit(Task& task, Job& job, uint64_t now_ns);
+  void MoveFront(const Task& task);
   void RunGateTimers(uint64_t now_ns);
   void AdmitCandidates(uint64_t now_ns);
   void AskAllAnew(uint64_t now_ns);
@@ -95,6 +97,7 @@ class SchedulerCore final : public Scheduler {
   void Bind(Task& task, uint32_t home);
   void RefreshLoad(Task& task);
   void RefreshUtilisation(Task& task);
+  void LearnBusy(Task& task, const JobRecord& record);
   void ChooseHome(Task& task);
   void ChooseHomes();
 
@@ -147,10 +150,20 @@ class SchedulerCore final : public Scheduler {
   std::set<std::pair<uint64_t, TaskId>> gate_timers_;  // of jobs at the gate
   // Those of them who wait for room, by home; the last set: of tasks without one.
   std::vector<std::set<Candidate>> candidates_;
-  uint32_t slots_ = 0;         // stages at once in all partitions
+  uint32_t slots_ = 0;  // stages at once in all partitions
+  uint32_t running_high_ = 0;
   uint32_t running_jobs_ = 0;  // admitted, not complete and in want of a slot; no best effort
   uint64_t last_hold_ns_ = 0;
-  int64_t held_front_ns_ = 0;                 // Task::held_ns of those who were admitted last
+  // By class: Task::held_ns of those who were admitted last, and how much longer than on average a
+  // response is taken to be.
+  struct ClassAtGate {
+    int64_t held_front_ns = 0;
+    double caution = kLeastCaution;
+  };
+  static constexpr double kLeastCaution = 1.1;
+  ClassAtGate& AtGate(const Task& task) { return at_gate_[task.config.task_class]; }
+  const ClassAtGate& AtGate(const Task& task) const { return at_gate_[task.config.task_class]; }
+  std::array<ClassAtGate, 3> at_gate_;
   std::vector<LoadSums> load_sums_;           // by partition, of the tasks bound to it
   std::vector<policy::PartitionLoad> loads_;  // scratch of Loads()
   int64_t high_share_ppb_ = 0;                // Task::share_ppb of the high class

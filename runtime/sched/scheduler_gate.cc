@@ -16,6 +16,9 @@ constexpr int64_t kMostBehind = 4;
 constexpr int64_t kMostAhead = 2;
 // Held so often in a row, a task is believed to need less than it once did.
 constexpr uint64_t kDoubtAfter = 8;
+constexpr double kLateStep = 0.05;
+constexpr double kTimelyStep = kLateStep / 100;
+constexpr double kMostCaution = 3;
 
 uint64_t Add(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
@@ -49,13 +52,14 @@ void SchedulerCore::AskGate(Task& task, Job& job, uint64_t now_ns) {
     return WaitAtGate(task, job, std::min(job.release_ns, last_ns));
   }
   const auto period_ns = static_cast<int64_t>(task.config.period_ns);
-  task.held_ns = std::clamp(task.held_ns, held_front_ns_ - kMostAhead * period_ns,
-                            held_front_ns_ + kMostBehind * period_ns);
+  const int64_t front_ns = AtGate(task).held_front_ns;
+  task.held_ns = std::clamp(task.held_ns, front_ns - kMostAhead * period_ns,
+                            front_ns + kMostBehind * period_ns);
   const policy::JobView view = ViewJob(task, job, now_ns);
   const policy::GateDecision decision = gate->Ask(view, SnapshotForGate(now_ns));
   if (decision.answer == policy::GateAnswer::kStart) {
     if (decision.home < partitions_.size()) Bind(task, decision.home);
-    held_front_ns_ += (task.held_ns - held_front_ns_) / 8;
+    MoveFront(task);
     return Admit(task, job, now_ns);
   }
   if (decision.answer == policy::GateAnswer::kHold) return Hold(task, job, now_ns);
@@ -63,6 +67,12 @@ void SchedulerCore::AskGate(Task& task, Job& job, uint64_t now_ns) {
   job.candidate = {gate->Order(view), next_sequence_++, task.id, set};
   candidates_[set].insert(*job.candidate);
   WaitAtGate(task, job, std::min(Add(gate->LatestStartNs(view), 1), last_ns));
+}
+
+// Who is admitted shows how much its class is held at present.
+void SchedulerCore::MoveFront(const Task& task) {
+  int64_t& front_ns = AtGate(task).held_front_ns;
+  front_ns += (task.held_ns - front_ns) / 8;
 }
 
 void SchedulerCore::WaitAtGate(Task& task, Job& job, uint64_t until_ns) {
@@ -107,7 +117,7 @@ void SchedulerCore::ShiftToNextRelease(Task& task, Job& job) {
   job.skipped_periods += periods;
   for (uint64_t i = 0; i < periods; ++i) task.history.Held();
   if (task.history.hold_run() % kDoubtAfter != 0) return;
-  for (uint64_t& response_ns : task.responses_ns) response_ns -= response_ns / 4;
+  task.response_ns -= task.response_ns / 4;
 }
 
 void SchedulerCore::Admit(Task& task, Job& job, uint64_t now_ns) {
@@ -144,7 +154,7 @@ void SchedulerCore::AdmitCandidates(uint64_t now_ns) {
         continue;
       }
       LeaveGate(task, job);
-      held_front_ns_ += (task.held_ns - held_front_ns_) / 8;
+      MoveFront(task);
       Admit(task, job, now_ns);
     }
   }
@@ -173,15 +183,24 @@ policy::JobView SchedulerCore::ViewJob(const Task& task, const Job& job, uint64_
   return view;
 }
 
+// Self-correcting: kLateStep and kTimelyStep balance where one job in a hundred is late.
 uint64_t SchedulerCore::ExpectedResponseNs(const Task& task) const {
-  if (task.responses_ns.empty()) return CostOf(task);
-  return *std::max_element(task.responses_ns.begin(), task.responses_ns.end());
+  const uint64_t mean_ns = task.response_ns != 0 ? task.response_ns : CostOf(task);
+  return static_cast<uint64_t>(static_cast<double>(mean_ns) * AtGate(task).caution);
 }
 
 void SchedulerCore::LearnResponse(Task& task, const Job& job, uint64_t complete_ns) {
   if (job.admitted_ns == 0 || GateOf(task) == nullptr || job.record.kind == PlanKind::kOpen) return;
-  if (task.responses_ns.size() >= config_.window) task.responses_ns.pop_front();
-  task.responses_ns.push_back(complete_ns - std::min(complete_ns, job.admitted_ns));
+  const uint64_t took_ns = complete_ns - std::min(complete_ns, job.admitted_ns);
+  task.response_ns = task.response_ns == 0 ? took_ns : (3 * task.response_ns + took_ns) / 4;
+  double& caution = AtGate(task).caution;
+  if (complete_ns <= job.deadline_ns) {
+    caution = std::max(kLeastCaution, caution - kTimelyStep);
+    return;
+  }
+  caution = std::min(kMostCaution, caution + kLateStep);
+  // A frame that was late was not served.
+  task.held_ns += static_cast<int64_t>(task.config.period_ns);
 }
 
 policy::GateSnapshot SchedulerCore::SnapshotForGate(uint64_t now_ns) {
@@ -190,6 +209,7 @@ policy::GateSnapshot SchedulerCore::SnapshotForGate(uint64_t now_ns) {
   snapshot.slots = slots_;
   snapshot.partitions = static_cast<uint32_t>(partitions_.size());
   snapshot.running_jobs = running_jobs_;
+  snapshot.running_high = running_high_;
   snapshot.high_utilisation = static_cast<double>(high_share_ppb_) / 1e9;
   snapshot.load = Loads();
   return snapshot;

@@ -304,6 +304,7 @@ void SchedulerCore::JobClosed(TaskId id, uint64_t job_id, std::span<const uint64
     if (task->learner.JobClosed(it->record, launches) && !it->off_signature) {
       ++task->jobs_off_signature;
     }
+    LearnBusy(*task, it->record);
     RefreshLoad(*task);
     task->retired.erase(it);
     return;
@@ -324,6 +325,7 @@ void SchedulerCore::JobClosed(TaskId id, uint64_t job_id, std::span<const uint64
     CompleteStage(*task, job, complete_ns, 0);
   }
   if (task->learner.JobClosed(job.record, launches)) MarkOffSignature(*task, job);
+  LearnBusy(*task, job.record);
   RefreshLoad(*task);
   ReportJob(*task, job, complete_ns);
   DropFront(*task, now_ns);

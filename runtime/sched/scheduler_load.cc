@@ -56,6 +56,7 @@ void SchedulerCore::SetRunning(Task& task, bool running) {
   task.running = running;
   CountLoad(task, +1);
   running_jobs_ += running ? 1 : -1;
+  if (task.config.task_class == SGPRS_CLASS_HIGH) running_high_ += running ? 1 : -1;
 }
 
 void SchedulerCore::Bind(Task& task, uint32_t home) {
@@ -88,7 +89,17 @@ void SchedulerCore::RefreshUtilisation(Task& task) {
   }
   if (task.home == policy::kNoPartition) at_home_ns = largest_ns;
   task.utilisation_ppb = Ppb(at_home_ns, task.config.period_ns);
-  task.share_ppb = Ppb(largest_ns, task.config.period_ns) / slots_;
+  const uint64_t busy_ns = task.busy_ns != 0 ? task.busy_ns : largest_ns;
+  task.share_ppb = Ppb(busy_ns, task.config.period_ns) / slots_;
+}
+
+// What a closed job took, all stages together: on average, while costs are maxima.
+void SchedulerCore::LearnBusy(Task& task, const JobRecord& record) {
+  if (record.kind == PlanKind::kOpen || record.samples.empty()) return;
+  if (record.samples.size() < task.learner.Ends(record.kind).size()) return;
+  uint64_t busy_ns = 0;
+  for (const StageSample& sample : record.samples) busy_ns += sample.ns;
+  task.busy_ns = task.busy_ns == 0 ? busy_ns : (7 * task.busy_ns + busy_ns) / 8;
 }
 
 void SchedulerCore::ChooseHome(Task& task) {

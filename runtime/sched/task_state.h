@@ -134,9 +134,10 @@ struct Task {
   bool running = false;          // its job is admitted and wants a slot
 
   // The gate (scheduler_gate.cc).
-  bool displaced = false;             // was held, so its process presents jobs early
-  int64_t held_ns = 0;                // frames held * period, against SchedulerCore::held_front_ns_
-  std::deque<uint64_t> responses_ns;  // admission to completion, of the last jobs
+  bool displaced = false;  // was held, so its process presents jobs early
+  int64_t held_ns = 0;     // frames not served on time * period, against ClassAtGate::held_front_ns
+  uint64_t response_ns = 0;  // admission to completion, smoothed; 0 = unknown
+  uint64_t busy_ns = 0;      // sum of a job's stage times, smoothed; 0 = unknown
   SgprsLevel last_level = SGPRS_LEVEL_LOW;
 
   uint64_t stages_completed = 0;
