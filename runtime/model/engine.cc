@@ -12,6 +12,8 @@ void Engine::RunToEnd() {
   }
   while (true) {
     const uint64_t next_ns = NextEventNs();
+    if (now_ns_ < window_.from_ns && next_ns >= window_.from_ns) use_at_[0] = fluid_->use();
+    if (now_ns_ < window_.to_ns && next_ns >= window_.to_ns) use_at_[1] = fluid_->use();
     if (next_ns > end_ns_) break;
     now_ns_ = next_ns;
     ends_.clear();

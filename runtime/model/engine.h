@@ -57,6 +57,8 @@ class Engine {
   Result<std::unique_ptr<JobWork>> MakeWork(const TaskSpec& spec);
   const sched::TaskProfile& ProfileOf(const std::string& network);
 
+  LossTable Losses() const;
+
   uint64_t NextEventNs() const;
   void Push(uint64_t at_ns, EventKind kind, uint32_t task);
   void Handle(const Event& event);
@@ -102,6 +104,7 @@ class Engine {
   uint64_t wake_ns_ = UINT64_MAX;
   std::vector<sched::Grant> new_grants_;
   std::vector<KernelEnd> ends_;
+  FluidUse use_at_[2];  // as the counted window begins and ends
   SimResult result_;
 };
 

@@ -73,8 +73,9 @@ uint64_t FluidModel::DispatchedNs(const KernelLaunch& launch) {
   const double serial_ns = latency_ns * device_.cost.dispatch_part;
   double waiting = 0;
   for (uint32_t handle : waiting_) waiting += kernels_[handle].launch.context == launch.context;
-  dispatch_free_ns_ = After(std::max(now_ns_, dispatch_free_ns_),
-                            serial_ns * (1 + device_.cost.dispatch_contention * waiting));
+  const double dispatch_ns = serial_ns * (1 + device_.cost.dispatch_contention * waiting);
+  use_.dispatch_ns += dispatch_ns;
+  dispatch_free_ns_ = After(std::max(now_ns_, dispatch_free_ns_), dispatch_ns);
   return After(dispatch_free_ns_, latency_ns - serial_ns);
 }
 
@@ -121,6 +122,8 @@ void FluidModel::Integrate(uint64_t to_ns) {
     Kernel& kernel = kernels_[handle];
     kernel.remaining = std::max(0.0, kernel.remaining - kernel.rate * passed_ns);
     kernel.sm_ns += kernel.sms * passed_ns;
+    use_.sm_ns += kernel.sms * passed_ns;
+    use_.dram_bytes += kernel.rate * passed_ns * kernel.launch.cost->dram_bytes();
   }
   integrated_ns_ = to_ns;
 }

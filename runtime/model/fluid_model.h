@@ -46,6 +46,13 @@ struct KernelEnd {
   double mean_sms;  // over its time on the SMs
 };
 
+// What the device did since the beginning.
+struct FluidUse {
+  double dispatch_ns = 0;  // the dispatcher was busy
+  double sm_ns = 0;        // SMs were held, summed over SMs
+  double dram_bytes = 0;
+};
+
 class FluidModel {
  public:
   // `device` must outlive the model.
@@ -69,6 +76,7 @@ class FluidModel {
   void Advance(uint64_t to_ns, std::vector<KernelEnd>* ended);
 
   uint64_t now_ns() const { return now_ns_; }
+  const FluidUse& use() const { return use_; }
   size_t running() const { return arriving_.size() + waiting_.size() + working_.size(); }
   // SMs that the kernel has now; 0 during its latency.
   double SmsOf(uint32_t handle) const { return kernels_[handle].sms; }
@@ -114,6 +122,7 @@ class FluidModel {
   uint64_t next_event_ns_ = kNeverNs;
   uint64_t active_process_ = 0;
   uint64_t slice_end_ns_ = kNeverNs;
+  FluidUse use_;
   uint64_t dispatch_free_ns_ = 0;  // the last launch in the queue is dispatched
 
   // Scratch of Recompute.

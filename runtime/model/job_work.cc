@@ -14,6 +14,9 @@ class NetworkWork : public JobWork {
     return true;
   }
   std::span<const uint64_t> identities() const override { return costs_.identities(); }
+  std::span<const std::shared_ptr<const KernelCost>> kernels() const override {
+    return costs_.kernels();
+  }
   WorkPiece Piece(uint64_t from, uint64_t upto) override {
     if (detail_ == Detail::kKernel) return {costs_.kernels()[from], noise_, from + 1};
     return {costs_.Range(from, upto), noise_, upto};
@@ -54,6 +57,7 @@ class RecordedWork : public JobWork {
     return true;
   }
   std::span<const uint64_t> identities() const override { return identities_; }
+  std::span<const std::shared_ptr<const KernelCost>> kernels() const override { return {}; }
   WorkPiece Piece(uint64_t from, uint64_t upto) override {
     double work = 0;
     for (uint64_t i = from; i < upto; ++i) work += work_[i];

@@ -51,6 +51,8 @@ class JobWork {
   // Of the present job.
   virtual std::span<const uint64_t> identities() const = 0;
   uint64_t length() const { return identities().size(); }
+  // Of a job of ordinary work, for the bound.
+  virtual std::span<const std::shared_ptr<const KernelCost>> kernels() const = 0;
   // What of [from, upto) goes to the device at once; from < upto <= length().
   virtual WorkPiece Piece(uint64_t from, uint64_t upto) = 0;
 };

@@ -140,6 +140,15 @@ double KernelCost::Rate(double sms) const {
          (sms - static_cast<double>(below)) / width * (rate_[below + 1] - rate_[below]);
 }
 
+// Between two points of the table SMs / rate is monotonic, so the least is at a point.
+double KernelCost::LeastSmNs(uint32_t limit) const {
+  double least = 1 / rate_[1 < rate_.size() ? 1 : 0];
+  for (size_t i = 1; i < rate_.size() && i <= limit; ++i) {
+    least = std::min(least, std::min(static_cast<double>(i), fill_sms_) / rate_[i]);
+  }
+  return least;
+}
+
 size_t CostTable::Hash::operator()(const KernelGeometry& geometry) const {
   uint64_t hash = 0xcbf29ce484222325;
   for (uint64_t word :

@@ -49,6 +49,8 @@ class KernelCost {
   double dram_bytes() const { return dram_bytes_; }
   // Fraction of the work done per ns on `sms` SMs, alone on the device. `sms` may be a fraction.
   double Rate(double sms) const;
+  // Least SM time of the work on any number of SMs up to `limit`.
+  double LeastSmNs(uint32_t limit) const;
   // Isolated time on `sms` SMs, latency included.
   double TimeNs(uint32_t sms) const { return latency_ns_ + 1 / Rate(DemandUnder(sms)); }
 

@@ -78,18 +78,18 @@ struct StageRow {
   uint64_t virtual_deadline_ns = 0;  // UINT64_MAX = none
 };
 
-// Where a second of the device's time went, in frames per second of the fluid bound (README.md,
-// "The bound"). They add up: bound = completed + the losses.
+// Where the difference to the fluid bound went, in frames per second (README.md, "The bound"). They
+// add up: bound = completed + the losses.
 struct LossTable {
-  double fluid_bound_fps = 0;  // no schedule on this model completes more
-  double offered_fps = 0;      // what the tasks release
+  double fluid_bound_fps = 0;  // no schedule completes more of these tasks' mix on this model
+  std::string bound_by;        // the resource: "dispatch", "SMs" or "DRAM"
+  double offered_fps = 0;      // what the admitted tasks release
   double completed_fps = 0;
-  double on_time_fps = 0;
-  double not_offered_fps = 0;  // bound above what is offered
-  double idle_fps = 0;         // device idle although frames were waiting (blocking, bubbles)
-  double latency_fps = 0;      // kernels in their latency while the SMs idled (launch, grid tails)
-  double switch_fps = 0;       // switching and grant round trips
-  double contention_fps = 0;   // slow-down by what ran beside
+  double not_offered_fps = 0;  // whole tasks do not add up to the bound (quantisation of N)
+  double contention_fps = 0;     // the resource was busy with less than frames: waiting launches
+                               // slow dispatch, SMs slow each other and have tails
+  double switch_fps = 0;       // what the run completes more if grants and switches cost nothing
+  double idle_fps = 0;         // the resource idle although frames were due (blocking)
 };
 
 struct SimResult {

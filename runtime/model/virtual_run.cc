@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/model/engine.h"
+#include "runtime/model/fluid_bound.h"
 #include "runtime/model/networks.h"
 #include "runtime/model/profile.h"
 #include "runtime/policy/policy.h"
@@ -125,6 +126,44 @@ Status Engine::MakeTasks() {
   return Status::Ok();
 }
 
+// README.md, "The bound".
+LossTable Engine::Losses() const {
+  uint32_t largest = 0;
+  for (const pool::PartitionSpan& span : spans_) largest = std::max(largest, span.sm_count);
+  LossTable loss;
+  FluidDemand per_second;
+  for (const VirtualTask& task : tasks_) {
+    if (!task.admitted || task.work().kernels().empty()) continue;
+    const double rate = 1e9 / static_cast<double>(task.spec().period_ns);
+    loss.offered_fps += rate;
+    per_second += rate * DemandOf(*device_, task.work().kernels(), largest);
+  }
+  const FluidBound bound = BoundOf(*device_, per_second);
+  if (bound.scale == 0) return loss;
+  loss.bound_by = bound.resource;
+  loss.fluid_bound_fps = loss.offered_fps * bound.scale;
+  loss.completed_fps = result_.completed_fps;
+  loss.not_offered_fps = std::max(0.0, loss.fluid_bound_fps - loss.offered_fps);
+
+  // What the resource did in the window, as parts of it.
+  const double window_ns = static_cast<double>(window_.to_ns - window_.from_ns);
+  double busy = (use_at_[1].dispatch_ns - use_at_[0].dispatch_ns) / window_ns;
+  if (bound.resource == "SMs") {
+    busy = (use_at_[1].sm_ns - use_at_[0].sm_ns) / window_ns / device_->sm_count;
+  } else if (bound.resource == "DRAM") {
+    busy = (use_at_[1].dram_bytes - use_at_[0].dram_bytes) / window_ns /
+           (device_->dram_bytes_per_ns * device_->cost.dram_efficiency);
+  }
+  const double useful = loss.completed_fps / loss.fluid_bound_fps;
+  loss.contention_fps = loss.fluid_bound_fps * std::max(0.0, std::min(busy, 1.0) - useful);
+  // Idle time that nothing was offered for is no loss of the schedule.
+  const double rest = loss.fluid_bound_fps - loss.completed_fps - loss.not_offered_fps;
+  if (loss.not_offered_fps > 0)
+    loss.contention_fps = std::min(loss.contention_fps, std::max(0.0, rest));
+  loss.idle_fps = rest - loss.contention_fps;
+  return loss;
+}
+
 SimResult Engine::TakeResult() {
   SimResult& r = result_;
   r.scenario = scenario_.name;
@@ -166,6 +205,7 @@ SimResult Engine::TakeResult() {
     r.miss_percent =
         100 * static_cast<double>(r.expected - r.on_time) / static_cast<double>(r.expected);
   }
+  r.loss = Losses();
   for (uint32_t i = 0; i < spans_.size(); ++i) {
     const sched::PartitionStats stats = scheduler_->Stats(i, now_ns_);
     r.partitions.push_back({spans_[i].sm_count, capacity_,
@@ -180,7 +220,18 @@ Result<SimResult> Run(const Scenario& scenario, const RunOptions& options) {
   Status status = engine.Prepare();
   if (!status.ok()) return status;
   engine.RunToEnd();
-  return engine.TakeResult();
+  SimResult result = engine.TakeResult();
+  const bool has_costs = scenario.host.grant_round_trip_ns != 0 || scenario.host.switch_ns != 0;
+  if (!options.switch_loss || !has_costs) return result;
+  Scenario free = scenario;
+  free.host.grant_round_trip_ns = free.host.switch_ns = 0;
+  Result<SimResult> without = Run(free, {});
+  if (!without.ok()) return without.status();
+  LossTable& loss = result.loss;
+  loss.switch_fps =
+      std::clamp(without->completed_fps - result.completed_fps, 0.0, std::max(0.0, loss.idle_fps));
+  loss.idle_fps -= loss.switch_fps;
+  return result;
 }
 
 }  // namespace sgprs::model

@@ -16,6 +16,7 @@ namespace sgprs::model {
 struct RunOptions {
   bool keep_jobs = false;    // fill SimResult::jobs
   bool keep_stages = false;  // fill SimResult::stages (270 000 rows a minute at N = 30)
+  bool switch_loss = false;  // fill LossTable::switch_fps: a second run, in which grants are free
   // Only rows of jobs and stages that touch [from, to) of the run are kept.
   uint64_t keep_from_ns = 0;
   uint64_t keep_to_ns = UINT64_MAX;

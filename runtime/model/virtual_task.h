@@ -60,6 +60,7 @@ class VirtualTask {
   uint64_t RecordedBy(uint64_t now_ns, uint64_t launch_ns) const;
 
   JobWork& work() { return *work_; }
+  const JobWork& work() const { return *work_; }
   const TaskSpec& spec() const { return spec_; }
 
   // Filled by the engine as grants come and launches are issued.
