@@ -21,10 +21,12 @@
 namespace sgprs::simgpu {
 
 inline constexpr uint32_t kMagic = 0x554d4953;  // "SIMU"
-inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kVersion = 3;
 inline constexpr uint32_t kCommandCount = 16384;  // ring sizes, powers of two
 inline constexpr uint32_t kLogCount = 32768;
 inline constexpr uint32_t kMaxDevices = 16;        // of one device process, all alike
+inline constexpr int kAskSlots = 64;    // threads of one client that wait at once, each with its own
+inline constexpr int kQuerySlots = 8;
 inline constexpr int kMaxSms = 256;
 inline constexpr int kSmWords = kMaxSms / 64;
 
@@ -129,8 +131,16 @@ struct ChannelHeader {
   uint64_t kernels;       // device writes: kernels of this client finished
   uint64_t reserved2[4];
   Doorbell client_doorbell;  // @192 rung by the device
+  // @256 client writes. What nobody asks for may be told up to 0.5 ms late, so that a kernel's end
+  // costs no wake-up. To ask: store the seq in a free slot (0 = free) or a query slot (the last one
+  // polled for, seq % 8), or count `ask_all` up when no slot is free; add 1 to `asks`; ring.
+  uint64_t asks;
+  uint64_t ask_all;
+  uint64_t reserved3[6];
+  uint64_t asked[kAskSlots];
+  uint64_t queried[kQuerySlots];
 };
-static_assert(sizeof(ChannelHeader) == 256);
+static_assert(sizeof(ChannelHeader) == 256 + 64 + 8 * (kAskSlots + kQuerySlots));
 
 // Socket (Unix SOCK_SEQPACKET, path: $SGPRS_SIMGPU_SOCKET): the client sends Hello; the device
 // answers Welcome with two fds: the channel memfd and the device-wide doorbell memfd (one page, a

@@ -425,6 +425,40 @@ TEST(EngineTest, NonsenseIsRefused) {
   EXPECT_EQ(bench.Done(kernel).start_ns, kStart);
 }
 
+// Whoever asks is told on the dot; an end that nobody asks for may wait, but not long.
+TEST(EngineTest, OnlyAskedEndsWakeInTime) {
+  constexpr uint64_t kLateNs = 500'000;
+  Bench bench;
+  bench.Streams({1});
+  const uint64_t first = bench.Submit(bench.Kernel(1));
+  const uint64_t second = bench.Submit(bench.Kernel(1));
+  bench.engine_.AdvanceTo(kStart + 1);
+  const uint64_t lazy_ns = bench.engine_.NextWakeNs();
+  bench.engine_.SetAsked(1, false, {second});
+  const uint64_t second_ns = bench.engine_.NextWakeNs();
+  bench.engine_.SetAsked(1, false, {first, second});
+  const uint64_t first_ns = bench.engine_.NextWakeNs();
+  bench.Finish();
+  const uint64_t first_end_ns = bench.Done(first).end_ns;
+  EXPECT_GT(lazy_ns, first_end_ns);
+  EXPECT_LE(lazy_ns, first_end_ns + kLateNs);
+  EXPECT_GT(second_ns, first_end_ns);
+  EXPECT_LE(second_ns, bench.Done(second).end_ns);
+  EXPECT_LE(first_ns, first_end_ns);
+}
+
+// A host function runs in the client: what is before it is told at once.
+TEST(EngineTest, TheEndBeforeAHostFunctionWakesInTime) {
+  Bench bench;
+  bench.Streams({1});
+  const uint64_t kernel = bench.Submit(bench.Kernel(1));
+  bench.Submit(bench.Make(CommandKind::kHostFunction, 1));
+  bench.engine_.AdvanceTo(kStart + 1);
+  const uint64_t wake_ns = bench.engine_.NextWakeNs();
+  bench.engine_.AdvanceTo(kStart + 1'000'000'000);
+  EXPECT_LE(wake_ns, bench.Done(kernel).end_ns);
+}
+
 // Random commands of two clients, run in one go, event by event, and by NextWakeNs(): the same
 // entries with the same stamps, in end-time order; and NextWakeNs() tells the last command of a
 // stream no later than the moment at which it ends.
@@ -459,6 +493,7 @@ TEST(EngineTest, WhenItWakesDoesNotMatter) {
   EXPECT_EQ(one_go.size(), 2u * 403);
   EXPECT_EQ(run([](Bench* b) { b->Finish(); }), one_go);
   EXPECT_EQ(run([](Bench* b) {
+              for (uint64_t client : {1, 2}) b->engine_.SetAsked(client, true, {});
               size_t wakes = 0;
               for (; b->engine_.NextWakeNs() != model::kNeverNs; ++wakes) {
                 const size_t told = b->told_.size();

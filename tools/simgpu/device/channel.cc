@@ -87,6 +87,25 @@ Status Channel::Take(Command* command) {
   return Status::Ok();
 }
 
+uint64_t Channel::Asks() const {
+  // seq_cst: after the device's store of `asleep`; pairs with the client's count before its look.
+  return std::atomic_ref<uint64_t>(header_->asks).load(std::memory_order_seq_cst);
+}
+
+Channel::Asked Channel::ReadAsked() const {
+  Asked result;
+  // relaxed, all: hints; a change comes with a change of `asks`.
+  result.all = std::atomic_ref<uint64_t>(header_->ask_all).load(std::memory_order_relaxed) != 0;
+  const auto take = [&result](uint64_t& word) {
+    const uint64_t seq = std::atomic_ref<uint64_t>(word).load(std::memory_order_relaxed);
+    if (seq != 0) result.seqs.push_back(seq);
+  };
+  for (uint64_t& word : header_->asked) take(word);
+  for (uint64_t& word : header_->queried) take(word);
+  std::sort(result.seqs.begin(), result.seqs.end());
+  return result;
+}
+
 void Channel::PublishTaken() {
   const uint64_t head = header_->command_head;
   // release: pairs with the client's acquire load before it writes a slot again.

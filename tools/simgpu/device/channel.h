@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/base/unique_fd.h"
@@ -34,6 +35,13 @@ class Channel {
   Result<uint64_t> Pending() const;
   // Copies the next one; Pending() must have been > 0. Error: its number is not the next one.
   Status Take(Command* command);
+  // What the client asks to be told at once (protocol.h): read when Asks() has changed.
+  uint64_t Asks() const;
+  struct Asked {
+    bool all = false;
+    std::vector<uint64_t> seqs;  // ascending
+  };
+  Asked ReadAsked() const;
   // Tells the client what was taken.
   void PublishTaken();
 

@@ -4,6 +4,7 @@
 #ifndef SGPRS_TOOLS_SIMGPU_DEVICE_CLIENT_STATE_H_
 #define SGPRS_TOOLS_SIMGPU_DEVICE_CLIENT_STATE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -89,6 +90,12 @@ struct ClientState {
   std::unordered_map<uint64_t, uint64_t> host_waits;            // seq at the head -> stream uid
   std::unordered_map<uint64_t, std::vector<uint64_t>> waiters;  // seq -> streams that wait for it
   ClientCounters counters;
+  bool asks_all = false;        // every end is to be told at once
+  std::vector<uint64_t> asked;  // ends that are, ascending
+
+  bool IsAsked(uint64_t seq) const {
+    return asks_all || std::binary_search(asked.begin(), asked.end(), seq);
+  }
 
   // Finished or not, for every seq: all below first_open are.
   uint64_t first_open = 1;

@@ -10,11 +10,11 @@ namespace sgprs::simgpu {
 namespace {
 
 constexpr uint32_t kPrimaryContext = 1;  // of device 0; the next ones of the next devices
-constexpr size_t kMaxStreams = 65536;  // of one client
+constexpr size_t kMaxStreams = 65536;    // of one client
 constexpr size_t kMaxContexts = 65536;
 constexpr uint32_t kFillThreads = 256;
 constexpr uint64_t kFillBytesPerBlock = 4096;
-// How late the end of a command may be told that has another command of its own behind it.
+// How late the end of a command may be told that nobody asks for.
 constexpr uint64_t kLazyNs = 500'000;
 
 // CUresult values that the device itself gives.
@@ -30,8 +30,8 @@ model::KernelGeometry MemoryKernel(uint64_t bytes, double traffic) {
   return geometry;
 }
 
-bool TakesTime(CommandKind kind) {
-  return kind == CommandKind::kKernel || kind == CommandKind::kFill || kind == CommandKind::kCopy;
+bool NeedsClient(CommandKind kind) {
+  return kind == CommandKind::kHostFunction || kind == CommandKind::kWaitValue;
 }
 
 }  // namespace
@@ -228,6 +228,12 @@ StreamState* Engine::Find(uint64_t uid) {
   return found != streams_.end() ? found->second.get() : nullptr;
 }
 
+void Engine::SetAsked(uint64_t client_id, bool all, std::vector<uint64_t> seqs) {
+  ClientState& client = clients_.at(client_id);
+  client.asks_all = all;
+  client.asked = std::move(seqs);
+}
+
 // --- time ---------------------------------------------------------------------------------------
 
 uint64_t Engine::NextEventNs() const {
@@ -257,14 +263,19 @@ uint64_t Engine::NextWakeNs() const {
 }
 
 uint64_t Engine::WakeOf(const StreamState& stream) const {
-  const auto& waiters = clients_.at(stream.client_id).waiters;
-  // Nobody asks for the end of a command that has another right behind it, unless a stream waits
-  // for it. So the first end to be told is that of the last in a row: so much later at least.
-  uint64_t least_ns = 0;
-  for (size_t i = 0; i + 1 < stream.queue.size() && least_ns < kLazyNs; ++i) {
-    if (!waiters.empty() && waiters.count(stream.queue[i].seq) != 0) break;
-    if (!TakesTime(stream.queue[i + 1].kind)) break;
-    least_ns += stream.queue[i + 1].least_ns;
+  // Only an end that the client asks for, that another stream waits for or that a host function
+  // follows is to be told at once: so much later at least.
+  const ClientState& client = clients_.at(stream.client_id);
+  uint64_t least_ns = kLazyNs;
+  uint64_t later_ns = 0;  // command i ends so long after the first one, at least
+  for (size_t i = 0; i < stream.queue.size() && later_ns < kLazyNs; ++i) {
+    if (i > 0) later_ns += stream.queue[i].least_ns;
+    const bool before_host = i + 1 < stream.queue.size() && NeedsClient(stream.queue[i + 1].kind);
+    if (before_host || client.IsAsked(stream.queue[i].seq) ||
+        client.waiters.count(stream.queue[i].seq) != 0) {
+      least_ns = later_ns;
+      break;
+    }
   }
   const model::FluidModel& model = devices_[stream.device]->model;
   const uint64_t earliest_ns = model.EarliestEndNs(stream.kernel);

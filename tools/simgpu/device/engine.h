@@ -53,6 +53,9 @@ class Engine {
   // Error: the client broke the protocol and is to be removed.
   Status Submit(uint64_t client_id, const Command& command);
 
+  // The ends that the client wants to hear of at once, ascending; of others it may hear late.
+  void SetAsked(uint64_t client_id, bool all, std::vector<uint64_t> seqs);
+
   // Next change of the simulated device; model::kNeverNs = none. All of them.
   uint64_t NextEventNs() const;
   // When AdvanceTo() should run next so that no client waits in vain; most inner events need no

@@ -192,7 +192,18 @@ void Server::TurnOnce() {
 }
 
 void Server::DrainCommands() {
-  for (auto& [id, client] : clients_) DrainClient(id, &client);
+  for (auto& [id, client] : clients_) {
+    DrainClient(id, &client);
+    ReadAsked(id, &client);
+  }
+}
+
+void Server::ReadAsked(uint64_t id, Client* client) {
+  const uint64_t asks = client->channel->Asks();
+  if (asks == client->asks) return;
+  client->asks = asks;
+  Channel::Asked asked = client->channel->ReadAsked();
+  engine_.SetAsked(id, asked.all, std::move(asked.seqs));
 }
 
 void Server::DrainClient(uint64_t id, Client* client) {
@@ -252,7 +263,7 @@ void Server::CutFaulty() {
 bool Server::AnyPending() const {
   return std::any_of(clients_.begin(), clients_.end(), [this](const auto& entry) {
     const Result<uint64_t> pending = entry.second.channel->Pending();
-    if (!pending.ok()) return true;
+    if (!pending.ok() || entry.second.channel->Asks() != entry.second.asks) return true;
     return *pending > 0 &&
            engine_.clients().at(entry.first).open_commands() + entry.second.channel->unsent() <=
                kMaxOpen;
@@ -356,7 +367,7 @@ void Server::Welcomed(Peer* peer) {
   ++next_client_;
   peer->client_id = id;
   engine_.AddClient(id, peer->pid);
-  clients_[id] = Client{std::move(channel).value(), fd, peer->pid, false, ""};
+  clients_[id] = Client{std::move(channel).value(), fd, peer->pid, 0, false, ""};
 }
 
 void Server::Refuse(Peer* peer, uint32_t error) {

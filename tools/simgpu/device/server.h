@@ -57,6 +57,7 @@ class Server : private EngineListener {
     std::unique_ptr<Channel> channel;
     int socket = -1;  // of its peer
     uint32_t pid = 0;
+    uint64_t asks = 0;     // Channel::Asks() when they were read
     bool touched = false;  // has entries to flush
     std::string fault;     // not empty: to be cut
   };
@@ -74,6 +75,7 @@ class Server : private EngineListener {
   void TurnOnce();
   void DrainCommands();
   void DrainClient(uint64_t id, Client* client);
+  void ReadAsked(uint64_t id, Client* client);
   void FlushLogs();
   void CutFaulty();
   bool AnyPending() const;

@@ -129,6 +129,50 @@ uint64_t Channel::LogTail() const {
   return Atomic(header_->log_tail).load(std::memory_order_seq_cst);  // pairs as said in Publish
 }
 
+int Channel::Ask(uint64_t seq) {
+  int slot = static_cast<int>(seq % kAskSlots);
+  for (int i = 0; i < kAskSlots; ++i, slot = (slot + 1) % kAskSlots) {
+    uint64_t free = 0;
+    // relaxed: the device reads it after `asks`, or again when it has announced its sleep.
+    if (Atomic(header_->asked[slot])
+            .compare_exchange_strong(free, seq, std::memory_order_relaxed)) {
+      break;
+    }
+    if (i + 1 == kAskSlots) slot = -1;
+    if (slot < 0) break;
+  }
+  if (slot < 0) Atomic(header_->ask_all).fetch_add(1, std::memory_order_relaxed);
+  // seq_cst: before the load of `asleep` in Ring; pairs with the device's last look at `asks`.
+  Atomic(header_->asks).fetch_add(1, std::memory_order_seq_cst);
+  Ring();
+  return slot;
+}
+
+void Channel::TakeBack(int slot) {
+  // relaxed: an ask too many only wakes the device too early.
+  if (slot < 0) {
+    Atomic(header_->ask_all).fetch_sub(1, std::memory_order_relaxed);
+  } else {
+    Atomic(header_->asked[slot]).store(0, std::memory_order_relaxed);
+  }
+}
+
+void Channel::AskPolling(uint64_t seq) {
+  std::atomic_ref<uint64_t> slot = Atomic(header_->queried[seq % kQuerySlots]);
+  if (slot.load(std::memory_order_relaxed) == seq) return;  // relaxed, both: as in Ask
+  slot.store(seq, std::memory_order_relaxed);
+  Atomic(header_->asks).fetch_add(1, std::memory_order_seq_cst);  // as in Ask
+  Ring();
+}
+
+bool Channel::LoggedEnd(uint64_t seq, uint64_t from, uint64_t to) const {
+  for (uint64_t i = from; i < to; ++i) {
+    const LogEntry& entry = log_[i & log_mask_];
+    if (entry.seq == seq && entry.kind != static_cast<uint32_t>(LogKind::kRunHost)) return true;
+  }
+  return false;
+}
+
 uint64_t Channel::CommandHead() const {
   // acquire: pairs with the device's release; the slot has been read before we write it again.
   return Atomic(header_->command_head).load(std::memory_order_acquire);

@@ -26,6 +26,15 @@ class Channel {
   // Log entries that the device has written. After Publish: what it ends and is not counted here,
   // it ends before it looks at the commands for the last time before a sleep.
   uint64_t LogTail() const;
+  // Do entries [from, to) tell the end of command `seq`? None of them may be 32768 older than the
+  // newest; so the caller keeps others from submitting. Thread: any.
+  bool LoggedEnd(uint64_t seq, uint64_t from, uint64_t to) const;
+  // Asks the device to tell the end of command `seq` at once, until TakeBack() of what is returned.
+  // Thread: any.
+  int Ask(uint64_t seq);
+  void TakeBack(int slot);
+  // The same for somebody who polls: there is nothing to take back.
+  void AskPolling(uint64_t seq);
   // Commands that the device has taken. Thread: any.
   uint64_t CommandHead() const;
 

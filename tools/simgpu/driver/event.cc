@@ -114,7 +114,7 @@ CUresult Elapsed(float* milliseconds, CUevent start_handle, CUevent end_handle) 
   const uint64_t records[2] = {start->record.load(), end->record.load()};
   if (records[0] == 0 || records[1] == 0) return CUDA_ERROR_INVALID_HANDLE;
   for (uint64_t record : records) {
-    if (!TheProcess().queue.IsDone(record)) return CUDA_ERROR_NOT_READY;
+    if (!TheProcess().queue.Poll(record)) return CUDA_ERROR_NOT_READY;
   }
   const auto ns = static_cast<int64_t>(end->stamp_ns.load() - start->stamp_ns.load());
   *milliseconds = static_cast<float>(static_cast<double>(ns) / 1e6);

@@ -22,6 +22,7 @@ constexpr uint32_t kLookMs = 100;  // how often a sleeper looks whether the devi
 // A stream has at most two blocks in flight: the launch queue of a GPU holds about 1000 entries,
 // and a launch beyond that waits.
 constexpr uint64_t kBlock = 512;
+constexpr uint64_t kMostLookedAt = 256;  // log entries; beyond it a ring is cheaper
 
 void Pause() {
 #if defined(__x86_64__)
@@ -51,6 +52,14 @@ CUresult Queue::Wait(uint64_t seq, bool may_spin) {
     Pause();
   }
   if (rounds > kLeastSpin) spin_.store(std::max(rounds / 2, kLeastSpin), std::memory_order_relaxed);
+  if (IsDone(seq)) return CUDA_SUCCESS;
+  const int ask = channel_->Ask(seq);
+  const CUresult result = SleepUntilDone(seq);
+  channel_->TakeBack(ask);
+  return result;
+}
+
+CUresult Queue::SleepUntilDone(uint64_t seq) {
   std::atomic<uint32_t>& word = ops_[seq & kMask].word;
   while (!IsDone(seq)) {
     if (CUresult status = ProcessStatus()) return status;
@@ -140,10 +149,12 @@ CUresult Queue::SendControl(const Command& command) {
 bool Queue::DeviceWillLook(uint64_t before) const {
   if (before == 0) return false;
   const uint64_t logged = channel_->LogTail();
-  // acquire: pairs with NoteHandled. All entries so far are dealt with, so IsDone says what the
-  // device knew when it wrote the last of them; whatever it ends later, it looks again after.
-  if (handled_.load(std::memory_order_acquire) != logged) return false;
-  return !IsDone(before);
+  // acquire: pairs with NoteHandled; for the entries so far IsDone says what the device knew. The
+  // rest of what it has logged is read here, or every submission would ring, and each ring make it
+  // log more, for as long as the executor has not had its turn.
+  const uint64_t handled = handled_.load(std::memory_order_acquire);
+  if (IsDone(before) || logged - handled > kMostLookedAt) return false;
+  return !channel_->LoggedEnd(before, handled, logged);  // what it ends later, it looks again after
 }
 
 Submission::Submission(Stream* stream)

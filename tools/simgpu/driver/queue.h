@@ -32,6 +32,13 @@ class Queue {
     return word >> 2 != Generation(seq) || (word & 3) == kOpDone;
   }
 
+  // IsDone for somebody who polls: if not, the device tells the end at once. Thread: any.
+  bool Poll(uint64_t seq) {
+    if (IsDone(seq)) return true;
+    channel_->AskPolling(seq);
+    return IsDone(seq);
+  }
+
   // Blocks until IsDone(seq). DEVICE_UNAVAILABLE if the device process is gone.
   CUresult Wait(uint64_t seq, bool may_spin = true);
 
@@ -68,6 +75,7 @@ class Queue {
   // command ahead of them in their stream, has not ended: nothing can start before it does, and the
   // device wakes for that by itself.
   bool DeviceWillLook(uint64_t before) const;
+  CUresult SleepUntilDone(uint64_t seq);
   // Caller holds `lock`; may drop it and take it again.
   CUresult MakeRoom(std::unique_lock<std::mutex>& lock, bool spare);
 

@@ -72,7 +72,7 @@ SIM_API CUresult cuStreamQuery(CUstream hStream) {
     if (CUresult refused = RefuseOnStream(stream)) return refused;
   }
   for (uint64_t seq : WorkOf(stream)) {
-    if (!TheProcess().queue.IsDone(seq)) return CUDA_ERROR_NOT_READY;
+    if (!TheProcess().queue.Poll(seq)) return CUDA_ERROR_NOT_READY;
   }
   return ContextStatus(stream->view);
 }
