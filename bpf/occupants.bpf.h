@@ -7,7 +7,7 @@
 #define SGPRS_BPF_OCCUPANTS_BPF_H_
 
 #include "bpf/kernel_types.h"
-#define OCCUPANTS 4u /* a power of two; older ones are forgotten */
+#define OCCUPANTS 8u /* a power of two; older ones are forgotten */
 
 struct occupant {
   uint64_t since_ns;

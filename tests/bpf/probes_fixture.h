@@ -37,6 +37,16 @@ class ProbesTest : public ::testing::Test {
     Drain();
     probes_->Unregister(child.pidfd());
   }
+  // Follow() until the records are `wanted`, five times at most: on a busy machine a thread may be
+  // preempted on its way to sleep, or an event goes missing (bpf/README.md).
+  bool FollowUntil(const std::function<void()>& body, const std::function<bool()>& wanted) {
+    for (int i = 0; i < 5; ++i) {
+      records_.clear();
+      Follow(body);
+      if (wanted()) return true;
+    }
+    return false;
+  }
   // Complete records of waits in `wait`, woken by a timer or not.
   std::vector<SgprsWakeRecord> Complete(SgprsWait wait, bool timer) const {
     std::vector<SgprsWakeRecord> found;
