@@ -87,7 +87,7 @@ void Engine::TakeFinished() {
   for (const sched::FinishedJob& finished : scheduler_->TakeFinishedJobs()) {
     const uint32_t index = by_id_[finished.task];
     std::optional<uint64_t> moved;
-    if (scenario_.overload == Overload::kHold) moved = finished.release_ns;
+    if (gated_) moved = finished.release_ns;
     JobRow row = tasks_[index].Book(finished.job, moved);
     if (!options_.keep_jobs || row.job == 0 || !Kept(row.release_ns, row.complete_ns)) continue;
     row.task = index;

@@ -92,6 +92,7 @@ class Engine {
   std::map<std::string, sched::TaskProfile> profiles_;
   std::vector<pool::PartitionSpan> spans_;
   uint32_t capacity_ = 0;  // of every partition
+  bool gated_ = false;     // jobs may be held to a later release
   std::unique_ptr<FluidModel> fluid_;
   std::unique_ptr<sched::Scheduler> scheduler_;
   std::vector<VirtualTask> tasks_;

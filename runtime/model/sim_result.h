@@ -86,7 +86,7 @@ struct LossTable {
   double offered_fps = 0;      // what the admitted tasks release
   double completed_fps = 0;
   double not_offered_fps = 0;  // whole tasks do not add up to the bound (quantisation of N)
-  double contention_fps = 0;     // the resource was busy with less than frames: waiting launches
+  double contention_fps = 0;   // the resource was busy with less than frames: waiting launches
                                // slow dispatch, SMs slow each other and have tails
   double switch_fps = 0;       // what the run completes more if grants and switches cost nothing
   double idle_fps = 0;         // the resource idle although frames were due (blocking)
