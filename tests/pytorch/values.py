@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints, as JSON, how far small results on the device are from the CPU's (largest absolute difference)."""
+import copy
+import json
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+ERRORS = {}
+
+
+def compare(name, device, host):
+    """Remembers the difference."""
+    ERRORS[name] = float((device.detach().cpu().double() - host.detach().double()).abs().max())
+
+
+def products():
+    """GEMM, batched, GEMV, dot, in several types."""
+    a, b = torch.randn(7, 5), torch.randn(5, 9)
+    for kind in (torch.float32, torch.float64):
+        compare(f"matmul {kind}", a.to(kind).cuda() @ b.to(kind).cuda(), a.to(kind) @ b.to(kind))
+    whole_a, whole_b = torch.randint(-4, 5, (7, 5)).float(), torch.randint(-4, 5, (5, 9)).float()
+    for kind in (torch.float16, torch.bfloat16):  # small whole numbers: exact in these types
+        compare(f"matmul {kind}", whole_a.to(kind).cuda() @ whole_b.to(kind).cuda(), whole_a @ whole_b)
+    complex_a, complex_b = torch.randn(4, 4, dtype=torch.complex64), torch.randn(4, 4, dtype=torch.complex64)
+    compare("matmul complex", torch.view_as_real(complex_a.cuda() @ complex_b.cuda().mH),
+            torch.view_as_real(complex_a @ complex_b.mH))
+    compare("transposed", a.t().cuda().t() @ b.t().cuda().t(), a @ b)
+    batch_a, batch_b = torch.randn(3, 7, 5), torch.randn(3, 5, 9)
+    compare("batched", batch_a.cuda() @ batch_b.cuda(), batch_a @ batch_b)
+    compare("vector", a.cuda() @ torch.arange(5.0).cuda(), a @ torch.arange(5.0))
+    compare("dot", torch.dot(a[0].cuda(), b[:, 0].contiguous().cuda()), torch.dot(a[0], b[:, 0]))
+    layer = nn.Linear(5, 6)
+    compare("linear", copy.deepcopy(layer).cuda()(a.cuda()), layer(a))
+
+
+def convolutions():
+    """Forward and backward, by strides, padding, dilation, groups, dimensions and memory format. (A change of format
+    on the device would be a kernel of PyTorch's own, which is not computed.)"""
+    cases = {"plain": {}, "strided": {"stride": 2, "padding": 1}, "dilated": {"dilation": 2}, "grouped": {"groups": 2}}
+    for name, how in cases.items():
+        weight = torch.randn(8, 4 // how.get("groups", 1), 3, 3, requires_grad=True)
+        image = torch.randn(2, 4, 9, 9, requires_grad=True)
+        for form in (torch.contiguous_format, torch.channels_last):
+            twin_image = image.detach().to(memory_format=form).cuda().requires_grad_()
+            twin_weight = weight.detach().to(memory_format=form).cuda().requires_grad_()
+            output, expected = functional.conv2d(twin_image, twin_weight, **how), functional.conv2d(image, weight, **how)
+            gradient = torch.randn_like(expected)
+            got = torch.autograd.grad(output, (twin_image, twin_weight), gradient.to(memory_format=form).cuda())
+            want = torch.autograd.grad(expected, (image, weight), gradient)
+            label = f"{name} {str(form).rsplit('.', 1)[-1]}"
+            compare(f"convolution {label}", output, expected)
+            compare(f"convolution {label} dx", got[0], want[0])
+            compare(f"convolution {label} dw", got[1], want[1])
+    line, kernel = torch.randn(2, 3, 17), torch.randn(4, 3, 5)
+    compare("convolution 1d", functional.conv1d(line.cuda(), kernel.cuda()), functional.conv1d(line, kernel))
+
+
+def normalisation():
+    """Batch norm: training, its gradients and running statistics, inference."""
+    host, image = nn.BatchNorm2d(3), torch.randn(4, 3, 5, 5, requires_grad=True)
+    device, twin = copy.deepcopy(host).cuda(), image.detach().cuda().requires_grad_()
+    output, expected = device(twin), host(image)
+    gradient = torch.randn_like(expected)
+    output.backward(gradient.cuda())
+    expected.backward(gradient)
+    compare("batch norm", output, expected)
+    compare("batch norm dx", twin.grad, image.grad)
+    compare("batch norm dscale", device.weight.grad, host.weight.grad)
+    compare("batch norm dbias", device.bias.grad, host.bias.grad)
+    compare("running variance", device.running_var, host.running_var)
+    compare("running mean", device.running_mean, host.running_mean)
+    compare("batch norm inference", device.eval()(twin), host.eval()(image))
+
+
+def main():
+    torch.manual_seed(5)
+    torch.backends.cudnn.allow_tf32 = False
+    products()
+    convolutions()
+    normalisation()
+    print(json.dumps(ERRORS))
+
+
+if __name__ == "__main__":
+    main()
