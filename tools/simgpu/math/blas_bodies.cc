@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
+#include <vector>
 
 #include "tools/simgpu/math/arguments.h"
 #include "tools/simgpu/math/bodies.h"
@@ -20,13 +23,56 @@ MathArguments ArgumentsOf(const SimgpuLaunch* launch) {
   return arguments;
 }
 
-// Element (row, column) of op(matrix).
-Number Take(const void* matrix, Element type, uint32_t op, int64_t ld, int64_t row,
-            int64_t column) {
-  const bool transposed = op == kTranspose || op == kConjugateTranspose;
-  const int64_t place = transposed ? row * ld + column : column * ld + row;
-  const Number value = Load(matrix, type, place);
-  return op == kConjugateTranspose || op == kConjugate ? std::conj(value) : value;
+bool IsComplex(Element type) {
+  return type == Element::kComplexFloat || type == Element::kComplexDouble;
+}
+
+bool IsTransposed(uint32_t op) { return op == kTranspose || op == kConjugateTranspose; }
+
+// op(matrix) of `rows` times `columns`, column after column.
+std::vector<Number> Take(const void* matrix, Element type, uint32_t op, int64_t ld, int64_t rows,
+                         int64_t columns) {
+  std::vector<Number> out(static_cast<size_t>(rows * columns));
+  const bool conjugate = op == kConjugateTranspose || op == kConjugate;
+  const int64_t row_step = IsTransposed(op) ? ld : 1;
+  const int64_t column_step = IsTransposed(op) ? 1 : ld;
+  size_t to = 0;
+  for (int64_t column = 0; column < columns; ++column) {
+    for (int64_t row = 0; row < rows; ++row) {
+      const Number value = Load(matrix, type, row * row_step + column * column_step);
+      out[to++] = conjugate ? std::conj(value) : value;
+    }
+  }
+  return out;
+}
+
+template <typename T>
+T As(const Number& value) {
+  if constexpr (std::is_same_v<T, double>) {
+    return value.real();
+  } else {
+    return value;
+  }
+}
+
+// op(A) op(B), column after column; T: double, or Number for complex types.
+template <typename T>
+std::vector<Number> Multiply(const std::vector<Number>& a, const std::vector<Number>& b, int64_t m,
+                             int64_t n, int64_t k) {
+  std::vector<T> left(a.size());
+  std::transform(a.begin(), a.end(), left.begin(), As<T>);
+  std::vector<Number> out;
+  std::vector<T> sums(static_cast<size_t>(m));
+  for (int64_t column = 0; column < n; ++column) {
+    std::fill(sums.begin(), sums.end(), T{});
+    for (int64_t i = 0; i < k; ++i) {
+      const T factor = As<T>(b[static_cast<size_t>(column * k + i)]);
+      const T* from = left.data() + i * m;
+      for (int64_t row = 0; row < m; ++row) sums[static_cast<size_t>(row)] += from[row] * factor;
+    }
+    out.insert(out.end(), sums.begin(), sums.end());
+  }
+  return out;
 }
 
 double Activate(double value, Activation activation) {
@@ -66,14 +112,14 @@ Matrices Of(const GemmArguments& gemm, int64_t batch) {
 }
 
 void OneGemm(const GemmArguments& gemm, const Matrices& at, Number alpha, Number beta) {
+  const std::vector<Number> a = Take(at.a, gemm.type_a, gemm.op_a, gemm.lda, gemm.m, gemm.k);
+  const std::vector<Number> b = Take(at.b, gemm.type_b, gemm.op_b, gemm.ldb, gemm.k, gemm.n);
+  const std::vector<Number> product = IsComplex(gemm.type_a)
+                                          ? Multiply<Number>(a, b, gemm.m, gemm.n, gemm.k)
+                                          : Multiply<double>(a, b, gemm.m, gemm.n, gemm.k);
   for (int64_t column = 0; column < gemm.n; ++column) {
     for (int64_t row = 0; row < gemm.m; ++row) {
-      Number sum = 0;
-      for (int64_t i = 0; i < gemm.k; ++i) {
-        sum += Take(at.a, gemm.type_a, gemm.op_a, gemm.lda, row, i) *
-               Take(at.b, gemm.type_b, gemm.op_b, gemm.ldb, i, column);
-      }
-      sum *= alpha;
+      Number sum = alpha * product[static_cast<size_t>(column * gemm.m + row)];
       if (beta != Number(0) && at.c != nullptr) {
         sum += beta * Load(at.c, gemm.type_c, column * gemm.ldc + row);
       }

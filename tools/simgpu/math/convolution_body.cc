@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "tools/simgpu/math/arguments.h"
 #include "tools/simgpu/math/bodies.h"
@@ -10,71 +12,125 @@ namespace {
 
 using Convolution = ConvolutionArguments;
 constexpr int kDims = Convolution::kDims;
-constexpr int kSpatial = 3;
 
-int64_t Place(const int64_t stride[kDims], int64_t first, int64_t second,
-              const int64_t spatial[kSpatial]) {
-  return first * stride[0] + second * stride[1] + spatial[0] * stride[2] + spatial[1] * stride[3] +
-         spatial[2] * stride[4];
-}
+// A tensor in double precision, packed; the last dimension is the fastest.
+struct Packed {
+  const int32_t* size;
+  std::vector<double> values;
 
-// Calls visit(position) for each position within `size`, all three spatial dimensions.
-template <typename Visit>
-void ForEach(const int32_t size[kDims], const Visit& visit) {
-  int64_t at[kSpatial];
-  for (at[0] = 0; at[0] < size[2]; ++at[0]) {
-    for (at[1] = 0; at[1] < size[3]; ++at[1]) {
-      for (at[2] = 0; at[2] < size[4]; ++at[2]) visit(at);
-    }
+  int64_t Row(int64_t first, int64_t second, int64_t third, int64_t fourth) const {
+    return (((first * size[1] + second) * size[2] + third) * size[3] + fourth) * size[4];
   }
-}
+};
 
-// Where tap `tap` of output `out` reads; false: in the padding.
-bool Input(const Convolution& conv, const int64_t out[kSpatial], const int64_t tap[kSpatial],
-           int64_t in[kSpatial]) {
-  for (int i = 0; i < kSpatial; ++i) {
-    in[i] = out[i] * conv.stride[i] - conv.padding[i] + tap[i] * conv.dilation[i];
-    if (in[i] < 0 || in[i] >= conv.x_size[2 + i]) return false;
-  }
-  return true;
-}
-
-// Calls visit(x index, w index, y index) for every product of the convolution.
+// Calls visit(index of the packed tensor, index of the strided one).
 template <typename Visit>
-void ForEachProduct(const Convolution& conv, const Visit& visit) {
-  const int64_t per_group = conv.w_size[0] / conv.groups;
-  for (int64_t n = 0; n < conv.y_size[0]; ++n) {
-    for (int64_t k = 0; k < conv.w_size[0]; ++k) {
-      const int64_t first = k / per_group * conv.w_size[1];
-      for (int64_t c = 0; c < conv.w_size[1]; ++c) {
-        ForEach(conv.y_size, [&](const int64_t* out) {
-          ForEach(conv.w_size, [&](const int64_t* tap) {
-            int64_t in[kSpatial];
-            if (!Input(conv, out, tap, in)) return;
-            visit(Place(conv.x_stride, n, first + c, in), Place(conv.w_stride, k, c, tap),
-                  Place(conv.y_stride, n, k, out));
-          });
-        });
+void ForEach(const int32_t size[kDims], const int64_t stride[kDims], const Visit& visit) {
+  int64_t packed = 0;
+  int64_t at[kDims];
+  for (at[0] = 0; at[0] < size[0]; ++at[0]) {
+    for (at[1] = 0; at[1] < size[1]; ++at[1]) {
+      for (at[2] = 0; at[2] < size[2]; ++at[2]) {
+        for (at[3] = 0; at[3] < size[3]; ++at[3]) {
+          const int64_t row =
+              at[0] * stride[0] + at[1] * stride[1] + at[2] * stride[2] + at[3] * stride[3];
+          for (at[4] = 0; at[4] < size[4]; ++at[4]) visit(packed++, row + at[4] * stride[4]);
+        }
       }
     }
   }
 }
 
-void Scale(void* array, Element type, const int32_t size[kDims], const int64_t stride[kDims],
-           double factor) {
-  for (int64_t first = 0; first < size[0]; ++first) {
-    for (int64_t second = 0; second < size[1]; ++second) {
-      ForEach(size, [&](const int64_t* at) {
-        const int64_t place = Place(stride, first, second, at);
-        // Times zero would keep a NaN.
-        Store(array, type, place, factor == 0 ? 0 : Load(array, type, place) * factor);
-      });
+Packed Read(const void* array, Element type, const int32_t size[kDims],
+            const int64_t stride[kDims]) {
+  Packed out{size, {}};
+  int64_t elements = 1;
+  for (int i = 0; i < kDims; ++i) elements *= size[i];
+  out.values.resize(static_cast<size_t>(elements));
+  ForEach(size, stride, [&](int64_t to, int64_t from) {
+    out.values[static_cast<size_t>(to)] = Load(array, type, from).real();
+  });
+  return out;
+}
+
+Packed Zeroes(const int32_t size[kDims]) {
+  Packed out{size, {}};
+  int64_t elements = 1;
+  for (int i = 0; i < kDims; ++i) elements *= size[i];
+  out.values.assign(static_cast<size_t>(elements), 0);
+  return out;
+}
+
+void Write(const Packed& from, double alpha, double beta, void* array, Element type,
+           const int64_t stride[kDims]) {
+  ForEach(from.size, stride, [&](int64_t packed, int64_t place) {
+    double value = alpha * from.values[static_cast<size_t>(packed)];
+    if (beta != 0) value += beta * Load(array, type, place).real();
+    Store(array, type, place, value);
+  });
+}
+
+// One row of products: `count` outputs from y on, whose inputs start at x and lie `step` apart, all
+// with the filter value at w.
+struct Row {
+  int64_t x, w, y, count, step;
+};
+
+// Calls visit(row) for every row of the convolution. Rows along the last spatial dimension.
+template <typename Visit>
+void ForEachRow(const Convolution& conv, const Packed& x, const Packed& w, const Packed& y,
+                int64_t n, int64_t k, int64_t c, const Visit& visit) {
+  const int64_t input = k / (w.size[0] / conv.groups) * w.size[1] + c;
+  auto place = [&](int dim, int64_t out, int64_t tap) {
+    return out * conv.stride[dim] - conv.padding[dim] + tap * conv.dilation[dim];
+  };
+  auto inside = [&](int dim, int64_t at) { return at >= 0 && at < x.size[2 + dim]; };
+  for (int64_t t0 = 0; t0 < w.size[2]; ++t0) {
+    for (int64_t t1 = 0; t1 < w.size[3]; ++t1) {
+      for (int64_t t2 = 0; t2 < w.size[4]; ++t2) {
+        int64_t first = 0;
+        int64_t last = y.size[4];
+        while (first < last && !inside(2, place(2, first, t2))) ++first;
+        while (last > first && !inside(2, place(2, last - 1, t2))) --last;
+        if (first == last) continue;
+        for (int64_t o0 = 0; o0 < y.size[2]; ++o0) {
+          if (!inside(0, place(0, o0, t0))) continue;
+          for (int64_t o1 = 0; o1 < y.size[3]; ++o1) {
+            if (!inside(1, place(1, o1, t1))) continue;
+            visit(Row{x.Row(n, input, place(0, o0, t0), place(1, o1, t1)) + place(2, first, t2),
+                      w.Row(k, c, t0, t1) + t2, y.Row(n, k, o0, o1) + first, last - first,
+                      conv.stride[2]});
+          }
+        }
+      }
     }
   }
 }
 
-void Add(void* array, Element type, int64_t place, double value) {
-  Store(array, type, place, Load(array, type, place) + value);
+void Compute(const Convolution& conv, Packed* x, Packed* w, Packed* y) {
+  double* xs = x->values.data();
+  double* ws = w->values.data();
+  double* ys = y->values.data();
+  auto run = [&](const Row& row) {
+    switch (conv.kind) {
+      case 0:
+        for (int64_t i = 0; i < row.count; ++i)
+          ys[row.y + i] += ws[row.w] * xs[row.x + i * row.step];
+        break;
+      case 1:
+        for (int64_t i = 0; i < row.count; ++i)
+          xs[row.x + i * row.step] += ws[row.w] * ys[row.y + i];
+        break;
+      default:
+        for (int64_t i = 0; i < row.count; ++i)
+          ws[row.w] += xs[row.x + i * row.step] * ys[row.y + i];
+    }
+  };
+  for (int64_t n = 0; n < y->size[0]; ++n) {
+    for (int64_t k = 0; k < w->size[0]; ++k) {
+      for (int64_t c = 0; c < w->size[1]; ++c) ForEachRow(conv, *x, *w, *y, n, k, c, run);
+    }
+  }
 }
 
 }  // namespace
@@ -82,29 +138,34 @@ void Add(void* array, Element type, int64_t place, double value) {
 void ConvolutionBody(const SimgpuLaunch* launch) {
   MathArguments arguments;
   memcpy(&arguments, launch->params[0], sizeof(arguments));
-  const Convolution& conv = arguments.convolution;
-  // Sums are kept in the output's own type: only types that hold them.
-  const bool computes = conv.type == Element::kFloat || conv.type == Element::kDouble;
-  if (arguments.flops / 2 > kMostProducts || !computes) return;
-  auto value = [&](const void* array, int64_t place) {
-    return Load(array, conv.type, place).real();
+  Convolution& conv = arguments.convolution;
+  if (arguments.flops / 2 > kMostProducts || ElementBytes(conv.type) == 0) return;
+  // With fewer than three spatial dimensions the sizes are in front, and 1 behind them: the last
+  // one shall be the long one.
+  for (; conv.dims < kDims; ++conv.dims) {
+    for (auto* size : {conv.x_size, conv.w_size, conv.y_size})
+      std::rotate(size + 2, size + 4, size + 5);
+    for (auto* stride : {conv.x_stride, conv.w_stride, conv.y_stride}) {
+      std::rotate(stride + 2, stride + 4, stride + 5);
+    }
+    for (auto* each : {conv.padding, conv.stride, conv.dilation})
+      std::rotate(each, each + 2, each + 3);
+  }
+  auto take = [&](uint32_t written_by, const void* array, const int32_t* size,
+                  const int64_t* stride) {
+    return conv.kind == written_by ? Zeroes(size) : Read(array, conv.type, size, stride);
   };
+  Packed x = take(1, conv.x, conv.x_size, conv.x_stride);
+  Packed w = take(2, conv.w, conv.w_size, conv.w_stride);
+  Packed y = take(0, conv.y, conv.y_size, conv.y_stride);
+  Compute(conv, &x, &w, &y);
   switch (conv.kind) {
     case 0:
-      Scale(conv.y, conv.type, conv.y_size, conv.y_stride, conv.beta);
-      return ForEachProduct(conv, [&](int64_t x, int64_t w, int64_t y) {
-        Add(conv.y, conv.type, y, conv.alpha * value(conv.x, x) * value(conv.w, w));
-      });
+      return Write(y, conv.alpha, conv.beta, conv.y, conv.type, conv.y_stride);
     case 1:
-      Scale(conv.x, conv.type, conv.x_size, conv.x_stride, conv.beta);
-      return ForEachProduct(conv, [&](int64_t x, int64_t w, int64_t y) {
-        Add(conv.x, conv.type, x, conv.alpha * value(conv.y, y) * value(conv.w, w));
-      });
+      return Write(x, conv.alpha, conv.beta, conv.x, conv.type, conv.x_stride);
     default:
-      Scale(conv.w, conv.type, conv.w_size, conv.w_stride, conv.beta);
-      return ForEachProduct(conv, [&](int64_t x, int64_t w, int64_t y) {
-        Add(conv.w, conv.type, w, conv.alpha * value(conv.x, x) * value(conv.y, y));
-      });
+      return Write(w, conv.alpha, conv.beta, conv.w, conv.type, conv.w_stride);
   }
 }
 
