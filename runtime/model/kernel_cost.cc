@@ -9,6 +9,7 @@
 namespace sgprs::model {
 namespace {
 
+constexpr double kTinyStep = 1e-7;
 constexpr uint32_t kRegisterUnit = 8;  // registers of a thread are handed out in eights
 
 struct Work {
@@ -100,8 +101,8 @@ KernelCost::KernelCost(std::span<const std::shared_ptr<const KernelCost>> parts)
     resident_blocks_ = std::min(resident_blocks_, part->resident_blocks_);
     most = std::max(most, part->fill_sms_);
   }
-  // Time and mean use of the sequence where each kernel may use up to `limit` SMs.
-  std::vector<double> time_ns{0};
+  // Rate and mean use of the sequence where each kernel may use up to `limit` SMs.
+  rate_.push_back(0);
   demand_.push_back(0);
   for (double limit = 1; limit <= most; ++limit) {
     double sum_ns = 0;
@@ -111,19 +112,16 @@ KernelCost::KernelCost(std::span<const std::shared_ptr<const KernelCost>> parts)
       sum_ns += 1 / part->Rate(sms);
       sm_ns += sms / part->Rate(sms);
     }
-    time_ns.push_back(sum_ns);
-    demand_.push_back(std::max(demand_.back(), sm_ns / sum_ns));
+    rate_.push_back(1 / sum_ns);
+    demand_.push_back(sm_ns / sum_ns);
+  }
+  // A limit between two steps of the waves holds SMs that do not help: not counted, so that more
+  // use is never slower. Strictly rising, so that a limit has its own rate.
+  for (size_t i = demand_.size() - 1; i > 0; --i) {
+    demand_[i - 1] = std::min(demand_[i - 1], demand_[i] * (1 - kTinyStep));
   }
   fill_sms_ = demand_.back();
-  rate_.push_back(0);
-  size_t limit = 1;
-  for (uint32_t sms = 1; sms < fill_sms_; ++sms) {
-    while (demand_[limit] < sms) ++limit;
-    const double below = limit > 1 ? 1 / time_ns[limit - 1] : 0;
-    const double part = (sms - demand_[limit - 1]) / (demand_[limit] - demand_[limit - 1]);
-    rate_.push_back(below + part * (1 / time_ns[limit] - below));
-  }
-  rate_.push_back(1 / time_ns.back());
+  composed_ = true;
 }
 
 KernelCost::KernelCost(uint32_t sms, double (*time_ns)(uint32_t))
@@ -134,17 +132,23 @@ KernelCost::KernelCost(uint32_t sms, double (*time_ns)(uint32_t))
 
 double KernelCost::Rate(double sms) const {
   if (sms >= fill_sms_) return rate_.back();
-  const auto below = static_cast<size_t>(sms);
-  const double width = std::min(1.0, fill_sms_ - static_cast<double>(below));
-  return rate_[below] +
-         (sms - static_cast<double>(below)) / width * (rate_[below + 1] - rate_[below]);
+  if (!composed_) {
+    const auto below = static_cast<size_t>(sms);
+    return rate_[below] + (sms - static_cast<double>(below)) * (rate_[below + 1] - rate_[below]);
+  }
+  const auto above =
+      static_cast<size_t>(std::upper_bound(demand_.begin(), demand_.end(), sms) - demand_.begin());
+  const double part = (sms - demand_[above - 1]) / (demand_[above] - demand_[above - 1]);
+  return rate_[above - 1] + part * (rate_[above] - rate_[above - 1]);
 }
 
 // Between two points of the table SMs / rate is monotonic, so the least is at a point.
 double KernelCost::LeastSmNs(uint32_t limit) const {
-  double least = 1 / rate_[1 < rate_.size() ? 1 : 0];
-  for (size_t i = 1; i < rate_.size() && i <= limit; ++i) {
-    least = std::min(least, std::min(static_cast<double>(i), fill_sms_) / rate_[i]);
+  double least = DemandUnder(1) / Rate(DemandUnder(1));
+  for (uint32_t i = 2; i <= limit; ++i) {
+    const double sms = DemandUnder(i);
+    least = std::min(least, sms / Rate(sms));
+    if (sms >= fill_sms_) break;
   }
   return least;
 }

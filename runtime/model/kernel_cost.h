@@ -59,8 +59,9 @@ class KernelCost {
   double dram_bytes_ = 0;
   uint32_t resident_blocks_ = 0;
   double fill_sms_ = 1;
-  std::vector<double> rate_;    // [s], s = 0 .. the last whole number below the fill, then the fill
-  std::vector<double> demand_;  // [limit], where it differs from the fill
+  bool composed_ = false;
+  std::vector<double> rate_;    // [s], s = 0 .. fill_sms_; if composed, at demand_[limit]
+  std::vector<double> demand_;  // [limit], up to where it is the fill
 };
 
 // Blocks of this shape that one SM holds at once; 0 = none fits.

@@ -47,7 +47,8 @@ TEST(CalibrationTest, ManyNetworksAtOnce) {
 TEST(CalibrationTest, TheNetworkIsTheMeasuredOne) {
   EXPECT_EQ(FindNetwork("resnet18-upstream")->make().kernels.size(), 121u);
   double flops = 0;
-  for (const KernelGeometry& kernel : FindNetwork("resnet18")->make().kernels) flops += kernel.flops;
+  for (const KernelGeometry& kernel : FindNetwork("resnet18")->make().kernels)
+    flops += kernel.flops;
   EXPECT_NEAR(flops / 3.6e9, 1, 0.05);  // ResNet18: 1.8 G multiply-adds
 }
 

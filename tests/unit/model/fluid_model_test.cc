@@ -219,5 +219,51 @@ TEST_F(FluidModelTest, ManySetsAreForgotten) {
   EXPECT_NEAR(static_cast<double>(RunAll(model).at(1).end_ns), launch.cost->TimeNs(34), 2);
 }
 
+TEST_F(FluidModelTest, LaunchesQueueForTheDispatcher) {
+  DeviceDescription device = device_;
+  device.cost.dispatch_part = 0.8;
+  device.cost.dispatch_contention = 0.5;
+  FluidModel model(device);
+  KernelLaunch launch = Kernel(1);
+  launch.sm_set = SmSet::Range(0, 20);
+  model.AddKernel(launch, 0);
+  launch.tag = 2;
+  launch.sm_set = SmSet::Range(20, 20);
+  model.AddKernel(launch, 0);  // waits, and is slower for it: same context
+  launch.tag = 3;
+  launch.sm_set = SmSet::Range(40, 20);
+  launch.context = 1;
+  model.AddKernel(launch, 100'000);  // alone by then
+  const auto ends = RunAll(model);
+  const double alone = launch.cost->TimeNs(20);
+  const double serial = 0.8 * device.cost.latency_ns;
+  EXPECT_NEAR(static_cast<double>(ends.at(1).end_ns), alone, 3);
+  EXPECT_NEAR(static_cast<double>(ends.at(2).end_ns), alone + 1.5 * serial, 3);
+  EXPECT_NEAR(static_cast<double>(ends.at(3).end_ns - 100'000), alone, 3);
+  EXPECT_NEAR(model.use().dispatch_ns, 3.5 * serial, 1);
+}
+
+// A launch that is announced early does not take the place of one that comes before it.
+TEST_F(FluidModelTest, AnnouncedLaunchesQueueAsTheyCome) {
+  DeviceDescription device = device_;
+  device.cost.dispatch_part = 1;
+  device.cost.dispatch_contention = 0;
+  FluidModel early(device);
+  FluidModel late(device);
+  KernelLaunch first = Kernel(1);
+  KernelLaunch second = Kernel(2);
+  second.sm_set = SmSet::Range(0, 10);
+  early.AddKernel(second, 5'000);
+  early.AddKernel(first, 1'000);
+  late.AddKernel(first, 1'000);
+  std::vector<KernelEnd> none;
+  late.Advance(5'000, &none);
+  late.AddKernel(second, 5'000);
+  const auto a = RunAll(early);
+  const auto b = RunAll(late);
+  EXPECT_EQ(a.at(1).end_ns, b.at(1).end_ns);
+  EXPECT_EQ(a.at(2).end_ns, b.at(2).end_ns);
+}
+
 }  // namespace
 }  // namespace sgprs::model

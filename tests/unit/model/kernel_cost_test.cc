@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/model/networks.h"
 #include "runtime/model/sm_set.h"
 
 namespace sgprs::model {
@@ -94,6 +99,38 @@ TEST(CostTableTest, SameGeometrySameCost) {
   EXPECT_NE(table.Get({.blocks = 11, .threads = 32, .flops = 1e6}), cost);
   for (uint64_t i = 0; i < 20'000; ++i) table.Get({.blocks = i + 1, .threads = 32});  // bounded
   EXPECT_GT(cost->TimeNs(1), 0);
+}
+
+// A composed cost is what its parts are one after the other, wherever all of them may use the same
+// number of SMs; its SMs are a mean, so others get what the small parts leave.
+TEST(KernelCostTest, ComposedIsTheSequence) {
+  const DeviceDescription& device = *FindDevice("rtx2080ti");
+  std::vector<std::shared_ptr<const KernelCost>> parts;
+  for (const KernelGeometry& kernel : FindNetwork("resnet18")->make().kernels) {
+    parts.push_back(std::make_shared<const KernelCost>(device, kernel));
+  }
+  const KernelCost whole{std::span<const std::shared_ptr<const KernelCost>>(parts)};
+  for (uint32_t sms = 1; sms <= 68; ++sms) {
+    double sum = 0;
+    double sm_ns = 0;
+    for (const auto& part : parts) {
+      sum += part->TimeNs(sms);
+      sm_ns += part->DemandUnder(sms) / part->Rate(part->DemandUnder(sms));
+    }
+    EXPECT_NEAR(whole.TimeNs(sms) / sum, 1, 1e-6) << sms;
+    const double mean = sm_ns / (sum - whole.latency_ns());
+    EXPECT_NEAR(whole.DemandUnder(sms) / mean, 1, 0.1) << sms;
+    EXPECT_LE(whole.DemandUnder(sms), sms + 1e-9);
+  }
+  EXPECT_GT(whole.Rate(10), whole.Rate(5));
+}
+
+TEST(KernelCostTest, LeastSmTimeIsALowerBound) {
+  const DeviceDescription& device = *FindDevice("rtx2080ti");
+  const KernelCost cost(device, {.blocks = 98, .threads = 256, .flops = 1e9, .dram_bytes = 1e6});
+  for (double sms = 0.25; sms <= 68; sms += 0.25) {
+    EXPECT_GE(std::min(sms, cost.fill_sms()) / cost.Rate(sms), cost.LeastSmNs(68) * (1 - 1e-9));
+  }
 }
 
 }  // namespace
