@@ -76,10 +76,21 @@ bool PlainAttributes(const LaunchRequest& r) {
   return true;
 }
 
+// Most parameters are pointers and numbers: no call for those.
+inline void CopyParam(unsigned char* to, const void* from, uint16_t bytes) {
+  if (bytes == 8) {
+    memcpy(to, from, 8);
+  } else if (bytes == 4) {
+    memcpy(to, from, 4);
+  } else {
+    memcpy(to, from, bytes);
+  }
+}
+
 void CopyParams(const LaunchRequest& r, const KernelInfo& info, unsigned char* to) {
   if (r.params != nullptr) {
     for (uint32_t i = 0; i < info.param_count; ++i) {
-      memcpy(to + info.params[i].offset_bytes, r.params[i], info.params[i].size_bytes);
+      CopyParam(to + info.params[i].offset_bytes, r.params[i], info.params[i].size_bytes);
     }
   } else if (r.extra != nullptr) {
     size_t bytes = 0;

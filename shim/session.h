@@ -75,12 +75,15 @@ struct Session {
   Entry* entries = nullptr;
   unsigned char* arena = nullptr;
   uint64_t arena_head = 0;
+  uint64_t issued_seen = 0;  // `issued` and `arena_free` as the recorder saw them last
+  uint64_t arena_free_seen = 0;
   uint32_t job = 0;
   uint64_t job_launches = 0;  // recorded in the current job
   uint64_t job_first_ns = 0;
   uint64_t job_identity = 0;  // what the first item of the process's first job was
   // Hints for job borders, also written without the lock; relaxed: each stands alone.
-  std::atomic<uint64_t> last_call_ns{0};  // end of the latest synchronising call or recorded item
+  std::atomic<uint64_t> last_call_ns{0};  // latest look at the clock: a synchronising call's end,
+                                          // an item that might have begun a job
   std::atomic<bool> after_sync{false};
   std::atomic<bool> job_mark{false};  // the next item begins a job, whatever else is known
   uint32_t streams_made = 0;

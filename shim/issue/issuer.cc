@@ -40,8 +40,10 @@ void Issuer::Run() {
 void Issuer::Loop() {
   while (s_->mode.load(std::memory_order_relaxed) != Mode::kExiting) {
     const uint64_t issued = s_->issued.load(std::memory_order_relaxed);  // only we write it
-    // Acquire pairs with RecordScope::Commit(): the entry is whole.
-    if (s_->recorded.load(std::memory_order_acquire) == issued) {
+    // The recorder's cache line is fetched only when what was seen there is used up. Acquire pairs
+    // with RecordScope::Commit(): the entry is whole.
+    if (recorded_seen_ == issued) recorded_seen_ = s_->recorded.load(std::memory_order_acquire);
+    if (recorded_seen_ == issued) {
       SleepForRecords();
       continue;
     }

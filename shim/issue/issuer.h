@@ -53,6 +53,7 @@ class Issuer {
   bool AdoptLane(const Registration& registration);
 
   Session* s_;
+  uint64_t recorded_seen_ = 0;  // `recorded` as of the last look
   SgprsGrant grant_ = {};  // the current one; sequence 0 with `self_`
   bool have_grant_ = false;
   bool self_ = false;       // issuing without grants

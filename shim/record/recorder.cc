@@ -60,8 +60,15 @@ uint32_t InternKernel(Session* s, KernelInfo* info) {
   return info->lane_id;
 }
 
-// Does the item that is being recorded begin a job? (design.md 5.) Under record_lock.
-// `identity`: what the item is, whoever launches it.
+// Can the item that is being recorded begin a job? If not, nobody looks at the clock. Under
+// record_lock.
+bool MayBeginJob(Session* s) {
+  return s->after_sync.load(std::memory_order_relaxed) || s->job == 0 ||
+         s->job_mark.load(std::memory_order_relaxed) ||
+         Relaxed(s->lane->settings.job_rule) == SGPRS_JOB_LAUNCHES;
+}
+
+// Does it? (design.md 5.) Under record_lock. `identity`: what the item is, whoever launches it.
 bool BeginsJob(Session* s, uint64_t identity, uint64_t now_ns, uint64_t* gap_ns) {
   const uint64_t last_ns = s->last_call_ns.load(std::memory_order_relaxed);
   *gap_ns = now_ns > last_ns ? now_ns - last_ns : 0;
@@ -134,14 +141,21 @@ RecordScope::~RecordScope() {
 
 // Waits, the lock given up meanwhile, until ring and arena have room. False: recording has ended.
 bool RecordScope::WaitForRoom(uint32_t arena_bytes) {
+  const uint64_t at = session_->arena_head & (kArenaBytes - 1);
+  if (at + arena_bytes > kArenaBytes) session_->arena_head += kArenaBytes - at;  // to the start
   for (;;) {
     const uint64_t recorded = session_->recorded.load(std::memory_order_relaxed);
+    const uint64_t head = session_->arena_head + arena_bytes;
+    // As the issuer was seen last: its cache line is fetched only when that is not enough.
+    if (recorded - session_->issued_seen < kEntries &&
+        head - session_->arena_free_seen <= kArenaBytes) {
+      return true;
+    }
     // Acquire pairs with the issuer's release stores: it is done with entry and arena.
     const uint64_t issued = session_->issued.load(std::memory_order_acquire);
-    const uint64_t free_to = session_->arena_free.load(std::memory_order_acquire);
-    const uint64_t at = session_->arena_head & (kArenaBytes - 1);
-    if (at + arena_bytes > kArenaBytes) session_->arena_head += kArenaBytes - at;  // to the start
-    const bool arena_full = session_->arena_head + arena_bytes - free_to > kArenaBytes;
+    session_->arena_free_seen = session_->arena_free.load(std::memory_order_acquire);
+    session_->issued_seen = issued;
+    const bool arena_full = head - session_->arena_free_seen > kArenaBytes;
     if (recorded - issued < kEntries && (!arena_full || recorded == issued)) return true;
     session_->record_lock.unlock();
     // A sixteenth of what is queued: one wake-up for many items.
@@ -190,10 +204,17 @@ void RecordScope::WriteSlot(uint64_t bytes, uint64_t now_ns, uint64_t gap_ns, ui
 void RecordScope::Commit(uint64_t bytes) {
   Session* s = session_;
   VirtualStream* stream = entry_->stream;
-  const uint64_t now_ns = NowNs();
+  uint64_t now_ns = s->last_call_ns.load(std::memory_order_relaxed);
   uint64_t gap_ns = 0;
-  const bool first = BeginsJob(s, IdentityOf(*entry_, bytes), now_ns, &gap_ns);
-  uint8_t slot_flags = s->after_sync.load(std::memory_order_relaxed) ? SGPRS_SLOT_AFTER_SYNC : 0;
+  bool first = false;
+  uint8_t slot_flags = 0;
+  if (MayBeginJob(s)) {
+    now_ns = NowNs();
+    first = BeginsJob(s, IdentityOf(*entry_, bytes), now_ns, &gap_ns);
+    if (s->after_sync.load(std::memory_order_relaxed)) slot_flags |= SGPRS_SLOT_AFTER_SYNC;
+    s->after_sync.store(false, std::memory_order_relaxed);
+    s->last_call_ns.store(now_ns, std::memory_order_relaxed);
+  }
   if (first) {
     slot_flags |= SGPRS_SLOT_JOB_FIRST;
     entry_->flags |= kEntryJobFirst;
@@ -204,8 +225,6 @@ void RecordScope::Commit(uint64_t bytes) {
     std::atomic_ref<uint64_t>(s->lane->jobs).store(s->job, std::memory_order_relaxed);
   }
   ++s->job_launches;
-  s->after_sync.store(false, std::memory_order_relaxed);
-  s->last_call_ns.store(now_ns, std::memory_order_relaxed);
   entry_->job = s->job;
   if (stream != nullptr) FollowAnchor(s, stream, entry_);
   WriteSlot(bytes, now_ns, first ? gap_ns : 0, slot_flags);

@@ -56,7 +56,7 @@ enum SgprsSlotFlag {
 /* One recorded call. Written once by the recording thread before `recorded` moves past it. */
 typedef struct SgprsSlot {
   uint64_t index;   /* its own index: tells a reader that the slot was rewritten */
-  uint64_t time_ns; /* when it was recorded */
+  uint64_t time_ns; /* when it was recorded, if JOB_FIRST or AFTER_SYNC; else not later than that */
   uint64_t bytes;   /* copies and fills; else 0 */
   uint32_t job;     /* job ordinal of this process, from 1 */
   uint32_t kernel;  /* interned kernel id (kernels[]), 0 = none */
