@@ -76,16 +76,15 @@ class Kill(unittest.TestCase):
             wait_until(lambda: live_tasks(stack) == ["steady"], what="victims to be forgotten")
             wait_until(lambda: len(os.listdir(f"/proc/{stack.daemon.pid}/fd")) <= fds_before, what="fds")
             rows = stack.json("partitions")["partitions"]
-            before = next(t for t in stack.json("tasks")["tasks"] if t["name"] == "steady")
             self.assertLessEqual(sum(p["queued"] for p in rows), 1, rows)
             self.assertLessEqual(sum(p["running"] for p in rows), 1, rows)
-            time.sleep(1)
-            after = next(t for t in stack.json("tasks")["tasks"] if t["name"] == "steady")
 
-            def jobs(task):
+            def jobs():
+                task = next(t for t in stack.json("tasks")["tasks"] if t["name"] == "steady")
                 return task["counters"]["jobs_completed"]
 
-            self.assertGreater(jobs(after), jobs(before) + 10)
+            before = jobs()
+            wait_until(lambda: jobs() > before + 10, what="the steady task to go on")
             steady.send_signal(signal.SIGTERM)
             _, err = steady.communicate(timeout=20)
             self.assertEqual(steady.returncode, 0, err)
