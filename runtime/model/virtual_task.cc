@@ -98,8 +98,14 @@ void VirtualTask::Count(const JobRow& row, uint64_t slot) {
   moved_ += row.held;
   response_ns_.push_back(row.complete_ns - std::min(row.complete_ns, row.release_ns));
   if (!row.on_time) return;
-  ++on_time_jobs_;
-  if (spec_.jobs.empty()) on_time_[slot - first_slot_] = 1;
+  if (spec_.jobs.empty()) {
+    // After a hold two jobs can be for one release: that is one frame.
+    uint8_t& known = on_time_[slot - first_slot_];
+    on_time_jobs_ += known == 0;
+    known = 1;
+  } else {
+    ++on_time_jobs_;
+  }
   const uint64_t since_ns = std::max(last_on_time_ns_, window_.from_ns);
   longest_gap_ns_ =
       std::max(longest_gap_ns_, row.complete_ns - std::min(row.complete_ns, since_ns));
