@@ -172,7 +172,8 @@ void GrantBook::Report(const Entry& entry, uint64_t completed, uint64_t complete
 
 void GrantBook::End(Entry* entry, uint64_t complete_ns) {
   if (std::exchange(entry->ended, true)) return;
-  ended_.push_back({entry->grant, entry->granted_ns, entry->first_issue_ns, complete_ns});
+  ended_.push_back(
+      {entry->grant, entry->granted_ns, entry->first_issue_ns, complete_ns, entry->gpu_ns});
 }
 
 void GrantBook::FinishJob(uint64_t job, uint64_t complete_ns) {

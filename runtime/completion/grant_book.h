@@ -24,6 +24,7 @@ struct StageRecord {
   uint64_t granted_ns = 0;
   uint64_t first_issue_ns = 0;  // 0 = unknown
   uint64_t complete_ns = 0;
+  uint64_t gpu_ns = 0;  // 0 = unknown
 };
 
 class GrantBook {
