@@ -22,6 +22,15 @@ Installation Installation::At(const std::string& bin) {
   at.simgpu_lib = at.lib + "/simgpu";
   at.simgpu_cuda = at.simgpu_lib + "/libcuda.so.1";
   at.demo_kernels = at.simgpu_lib + "/libworkload-kernels.so";
+  auto add = [&](const char* name, std::vector<std::string>* list) {
+    const std::string path = fmt::format("{}/{}", at.simgpu_lib, name);
+    if (access(path.c_str(), R_OK) == 0) list->push_back(path);
+  };
+  for (const char* name :
+       {"libcudart.so.13", "libcublasLt.so.13", "libcublas.so.13", "libcudnn.so.9"}) {
+    add(name, &at.stand_ins);
+  }
+  add("libmath-kernels.so", &at.stand_in_kernels);
   return at;
 }
 

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/base/result.h"
 
@@ -19,6 +20,10 @@ struct Installation {
   std::string simgpu_lib;    // directory of the stand-in libcuda.so.1
   std::string simgpu_cuda;   // that libcuda.so.1
   std::string demo_kernels;  // kernel library of the workloads
+  // Of the stand-ins of CUDA's runtime and libraries, those that this build has (they need NVIDIA's
+  // headers): the libraries, and the kernel library that they need.
+  std::vector<std::string> stand_ins;
+  std::vector<std::string> stand_in_kernels;
 
   // bin/<name>.
   std::string Program(std::string_view name) const;

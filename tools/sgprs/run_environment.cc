@@ -49,7 +49,15 @@ Result<std::map<std::string, std::string>> BuildRunEnvironment(const RunOptions&
   std::map<std::string, std::string> out;
   Status listable = CheckListable(installation.shim, " :", "LD_PRELOAD");
   if (!listable.ok()) return listable;
-  out["LD_PRELOAD"] = Prepend(installation.shim, lookup("LD_PRELOAD"), ": ");
+  std::string preload = lookup("LD_PRELOAD") != nullptr ? lookup("LD_PRELOAD") : "";
+  // A program may bring NVIDIA's libraries on a run path, which LD_LIBRARY_PATH does not beat.
+  if (options.simulate) {
+    for (auto path = installation.stand_ins.rbegin(); path != installation.stand_ins.rend();
+         ++path) {
+      preload = Prepend(*path, preload.c_str(), ": ");
+    }
+  }
+  out["LD_PRELOAD"] = Prepend(installation.shim, preload.c_str(), ": ");
   auto set = [&](const char* name, const std::optional<std::string>& value) {
     if (value) out[name] = *value;
   };
@@ -69,6 +77,9 @@ Result<std::map<std::string, std::string>> BuildRunEnvironment(const RunOptions&
   out[env::kDriver] = installation.simgpu_cuda;
   set(env::kSimgpuSocket, options.simgpu_socket);
   std::string kernels = Prepend(installation.demo_kernels, lookup(env::kSimgpuKernels), ":");
+  for (const std::string& path : installation.stand_in_kernels) {
+    kernels = Prepend(path, kernels.c_str(), ":");
+  }
   for (auto path = options.kernels.rbegin(); path != options.kernels.rend(); ++path) {
     listable = CheckListable(*path, ":", env::kSimgpuKernels);
     if (!listable.ok()) return listable;
