@@ -18,7 +18,7 @@ bool Read(const SimgpuLaunch* launch, Norm* norm) {
   *norm = arguments.batch_norm;
   double elements = 1;
   for (int32_t size : norm->size) elements *= size;
-  return elements <= kMostProducts && ElementBytes(norm->type) != 0;
+  return elements <= kMostElements && ElementBytes(norm->type) != 0;
 }
 
 double Parameter(const Norm& norm, const void* array, int64_t channel) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels compute, on the host. A launch beyond kMostProducts multiplications computes
-// nothing: its time is simulated, its output stays as it was.
+// What the kernels compute, on the host. A launch beyond these sizes computes nothing: its time is
+// simulated, its output stays as it was. Small enough that a network of usual size, of whose kernels
+// most are not computed anyway, does not spend the host's time.
 #ifndef SGPRS_TOOLS_SIMGPU_MATH_BODIES_H_
 #define SGPRS_TOOLS_SIMGPU_MATH_BODIES_H_
 
@@ -8,8 +9,8 @@
 
 namespace sgprs::simgpu::math {
 
-// About a millisecond of one core of a small machine.
-inline constexpr double kMostProducts = 1 << 20;
+inline constexpr double kMostProducts = 1 << 18;  // multiplications
+inline constexpr double kMostElements = 1 << 13;  // of a normalisation
 
 void GemmBody(const SimgpuLaunch* launch);
 void DotBody(const SimgpuLaunch* launch);
