@@ -25,7 +25,7 @@ build: setup ## Programs into build/bin, libraries into build/lib
 demo: build ## The main job on a simulated GPU: the paper's baseline policy against sgprs
 	@build/bin/sgprs demo $(DEMO_FLAGS)
 
-test: build ## Every test that needs nothing special (labels unit, sim, e2e)
+test: build ## Every test that needs nothing special (labels unit, sim, e2e, bpf)
 	@tools/dev/build.sh release sgprs_tests $(CONFIGURE_FLAGS)
 	@ctest --preset release
 

@@ -5,8 +5,8 @@
 namespace sgprs::kernel {
 
 std::unique_ptr<Probes> Probes::Load(const ProbeOptions&) {
-  return std::make_unique<NoProbes>(
-      ProbeLevel::kNone, "this build has no probes: missing " SGPRS_BPF_MISSING " (make setup)");
+  return std::make_unique<NoProbes>(ProbeLevel::kNone,
+                                    "this build has no probes, " SGPRS_BPF_MISSING);
 }
 
 }  // namespace sgprs::kernel
