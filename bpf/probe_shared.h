@@ -3,7 +3,23 @@
 #ifndef SGPRS_BPF_PROBE_SHARED_H_
 #define SGPRS_BPF_PROBE_SHARED_H_
 
+#ifdef __cplusplus
+#include <cstdint>
+#else
+#include <stdint.h>
+#endif
+
 #define SGPRS_PROBE_SYSCALLS 512 /* numbers from here on are never a wait */
+
+/* Read-only data of every object, in a section of its own: set before loading, constant after. */
+#define SGPRS_PROBE_SETTINGS_SECTION ".rodata.settings"
+struct SgprsProbeSettings {
+  uint64_t min_wait_ns;       /* shorter waits make no record, unless a timer ended them */
+  uint64_t wake_reader_bytes; /* unread bytes from which on the reader is woken */
+  uint32_t clock_nanosleep;   /* its number */
+  uint32_t reserved0;
+  uint8_t wait_of_syscall[SGPRS_PROBE_SYSCALLS]; /* SgprsWait */
+};
 
 /* Index into the map `counts`. */
 enum SgprsProbeCount {

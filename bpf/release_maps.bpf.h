@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 */
-/* Settings, maps and per-thread state of release.bpf.c. */
+/* Settings, maps and per-thread state that every object has. */
 #ifndef SGPRS_BPF_RELEASE_MAPS_BPF_H_
 #define SGPRS_BPF_RELEASE_MAPS_BPF_H_
 
@@ -8,15 +8,7 @@
 #include "bpf/probe_shared.h"
 #include "sgprs/abi/wake_record.h"
 
-/* Settings: constant once the object is loaded. */
-const volatile uint8_t wait_of_syscall[SGPRS_PROBE_SYSCALLS]; /* SgprsWait */
-const volatile uint64_t min_wait_ns; /* shorter waits make no record, unless a timer ended them */
-const volatile uint32_t clock_nanosleep_nr;
-const volatile uint64_t wake_reader_bytes; /* unread bytes from which on the reader is woken */
-
-struct group {
-  uint64_t client_id;
-};
+const volatile struct SgprsProbeSettings settings SEC(SGPRS_PROBE_SETTINGS_SECTION);
 
 enum off_cpu { OFF_NOT, OFF_QUEUED, OFF_BLOCKED, OFF_STOPPED, OFF_WAIT };
 
@@ -28,20 +20,6 @@ struct thread {
   uint64_t switches;  /* the kernel's count at the record before */
   uint32_t off;       /* off_cpu */
 };
-
-struct {
-  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, int);
-  __type(value, struct group);
-} groups SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, int);
-  __type(value, struct thread);
-} threads SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -67,6 +45,12 @@ static __always_inline void count(uint32_t what) {
   uint64_t* value = bpf_map_lookup_elem(&counts, &what);
 
   if (value) ++*value;
+}
+
+static __always_inline struct cpu_state* this_cpu(void) {
+  uint32_t zero = 0;
+
+  return bpf_map_lookup_elem(&cpus, &zero);
 }
 
 #endif /* SGPRS_BPF_RELEASE_MAPS_BPF_H_ */

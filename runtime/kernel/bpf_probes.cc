@@ -4,18 +4,10 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <sys/syscall.h>
 
 #include <cerrno>
 #include <cstring>
-#include <string>
-#include <vector>
-
-#include "bpf/probe_shared.h"
-#include "runtime/kernel/wait_calls.h"
-
-// Made by bpftool from bpf/release.bpf.c.
-#include "bpf/release.skel.h"
+#include <fstream>
 
 namespace sgprs::kernel {
 namespace {
@@ -25,15 +17,6 @@ constexpr int kFull = -EAGAIN;  // what OnRecord() says to stop a drain
 // libbpf's own messages are for whoever writes probes; errors of calls are enough for users.
 int Quiet(libbpf_print_level, const char*, va_list) { return 0; }
 
-Status Refused(const std::string& what, int error) {
-  if (error == EPERM || error == EACCES) {
-    return Status(ErrorCode::kUnavailable,
-                  what + " is not permitted: needs CAP_BPF and CAP_PERFMON, or root");
-  }
-  return Status(ErrorCode::kUnavailable,
-                what + ": " + std::strerror(error) + " (the probes need kernel 5.18 or newer)");
-}
-
 bool KernelHasBtf() {
   btf* types = btf__load_vmlinux_btf();
   const bool has = libbpf_get_error(types) == 0 && types != nullptr;
@@ -41,70 +24,65 @@ bool KernelHasBtf() {
   return has;
 }
 
-// Calls `use` with the kernel's account of each program.
-template <typename Use>
-void ForEachProgramInfo(const release_bpf* object, Use use) {
-  bpf_program* program = nullptr;
-  while ((program = bpf_object__next_program(object->obj, program)) != nullptr) {
-    bpf_prog_info info = {};
-    uint32_t bytes = sizeof(info);
-    if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &bytes) == 0) use(info);
-  }
-}
-
 }  // namespace
 
 Result<std::unique_ptr<BpfProbes>> BpfProbes::Make(const ProbeOptions& options) {
   libbpf_set_print(Quiet);
-  if (!KernelHasBtf()) {
-    return Status(ErrorCode::kNotFound,
-                  "the kernel tells nothing of its types: no BTF in /sys/kernel/btf/vmlinux");
-  }
   std::unique_ptr<BpfProbes> probes(new BpfProbes);
-  if (Status opened = probes->Open(options); !opened.ok()) return opened;
-  // Attaching may be refused where loading is not; better now than at the first client.
-  if (Status attached = probes->Attach(); !attached.ok()) return attached;
-  probes->Detach();
+  if (!KernelHasBtf()) {
+    const std::string no_btf =
+        "the kernel tells nothing of its types (no BTF in "
+        "/sys/kernel/btf/vmlinux)";
+    if (Status opened = probes->Open(BpfProgram::kPlain, options); !opened.ok()) {
+      return Status(ErrorCode::kNotFound, no_btf + ", and without: " + opened.text());
+    }
+    probes->level_ = ProbeLevel::kPlain;
+    probes->why_ = no_btf + ": no overdue sleeps, no check by the kernel's count of switches";
+    return probes;
+  }
+  if (Status opened = probes->Open(BpfProgram::kRelease, options); !opened.ok()) return opened;
   probes->level_ = geteuid() == 0 ? ProbeLevel::kRoot : ProbeLevel::kCapabilities;
   if (probes->level_ != ProbeLevel::kRoot) probes->why_ = "loaded without root";
   return probes;
 }
 
-BpfProbes::~BpfProbes() {
-  ring_buffer__free(ring_);
-  release_bpf__destroy(object_);
-}
+BpfProbes::~BpfProbes() { ring_buffer__free(ring_); }
 
-Status BpfProbes::Open(const ProbeOptions& options) {
-  object_ = release_bpf__open();
-  if (object_ == nullptr) return Refused("opening the probes", errno);
-  FillWaitTable(object_->rodata->wait_of_syscall);
-  object_->rodata->min_wait_ns = options.min_wait_ns;
-  object_->rodata->clock_nanosleep_nr = __NR_clock_nanosleep;
-  object_->rodata->wake_reader_bytes = options.ring_bytes / 2;
-  if (const int error = bpf_map__set_max_entries(object_->maps.records, options.ring_bytes)) {
-    return Refused("a ring of " + std::to_string(options.ring_bytes) + " bytes", -error);
+Status BpfProbes::Open(BpfProgram program, const ProbeOptions& options) {
+  Result<std::unique_ptr<BpfObject>> object = BpfObject::Load(program, options);
+  if (!object.ok()) return object.status();
+  object_ = std::move(*object);
+  // Attaching may be refused where loading is not; better now than at the first client.
+  if (Status attached = object_->Attach(); !attached.ok()) return attached;
+  object_->Detach();
+  ring_ = ring_buffer__new(object_->records_fd(), OnRecord, this, nullptr);
+  if (ring_ == nullptr) {
+    return Status(ErrorCode::kInternal,
+                  std::string("mapping the probes' ring: ") + std::strerror(errno));
   }
-  if (const int error = release_bpf__load(object_)) return Refused("loading the probes", -error);
-  ring_ = ring_buffer__new(bpf_map__fd(object_->maps.records), OnRecord, this, nullptr);
-  if (ring_ == nullptr) return Refused("mapping the probes' ring", errno);
   return Status::Ok();
 }
 
-Status BpfProbes::Attach() {
-  const int error = release_bpf__attach(object_);
-  return error == 0 ? Status::Ok() : Refused("attaching the probes", -error);
+std::optional<int> BpfProbes::KeyOf(int pidfd) const {
+  if (level_ != ProbeLevel::kPlain) return pidfd;
+  std::ifstream info("/proc/self/fdinfo/" + std::to_string(pidfd));
+  std::string word;
+  int pid = -1;
+  while (info >> word) {
+    if (word == "Pid:" && info >> pid) break;
+  }
+  return pid > 0 ? std::optional<int>(pid) : std::nullopt;
 }
 
-void BpfProbes::Detach() { release_bpf__detach(object_); }
-
 Status BpfProbes::Register(int pidfd, uint64_t client_id) {
+  const std::optional<int> key = KeyOf(pidfd);
+  if (!key) return Status(ErrorCode::kNotFound, "the process is over");
   if (registered_ == 0) {
-    if (Status attached = Attach(); !attached.ok()) return attached;
+    if (Status attached = object_->Attach(); !attached.ok()) return attached;
   }
-  if (bpf_map_update_elem(bpf_map__fd(object_->maps.groups), &pidfd, &client_id, BPF_ANY) != 0) {
+  if (bpf_map_update_elem(object_->groups_fd(), &*key, &client_id, BPF_ANY) != 0) {
     const int error = errno;
-    if (registered_ == 0) Detach();
+    if (registered_ == 0) object_->Detach();
     if (error == ESRCH || error == ENOENT) {
       return Status(ErrorCode::kNotFound, "the process is over");
     }
@@ -118,8 +96,10 @@ Status BpfProbes::Register(int pidfd, uint64_t client_id) {
 void BpfProbes::Unregister(int pidfd) {
   if (registered_ == 0) return;
   // Of a process that is over the kernel has dropped it already.
-  bpf_map_delete_elem(bpf_map__fd(object_->maps.groups), &pidfd);
-  if (--registered_ == 0) Detach();
+  if (const std::optional<int> key = KeyOf(pidfd)) {
+    bpf_map_delete_elem(object_->groups_fd(), &*key);
+  }
+  if (--registered_ == 0) object_->Detach();
 }
 
 int BpfProbes::ring_fd() const { return ring_buffer__epoll_fd(ring_); }
@@ -141,30 +121,6 @@ size_t BpfProbes::Drain(const std::function<void(const SgprsWakeRecord&)>& handl
   ring_buffer__consume(ring_);  // its only error is our own kFull
   handler_ = nullptr;
   return drained_;
-}
-
-ProbeCounts BpfProbes::Counts() const {
-  uint64_t sums[SGPRS_PROBE_COUNTS] = {};
-  std::vector<uint64_t> of_cpu(static_cast<size_t>(libbpf_num_possible_cpus()));
-  for (uint32_t i = 0; i < SGPRS_PROBE_COUNTS; ++i) {
-    if (bpf_map_lookup_elem(bpf_map__fd(object_->maps.counts), &i, of_cpu.data()) != 0) continue;
-    for (const uint64_t value : of_cpu) sums[i] += value;
-  }
-  ProbeCounts counts = {.sent = sums[SGPRS_PROBE_SENT],
-                        .lost = sums[SGPRS_PROBE_LOST],
-                        .short_waits = sums[SGPRS_PROBE_SHORT],
-                        .mismatched = sums[SGPRS_PROBE_MISMATCHED],
-                        .threads = sums[SGPRS_PROBE_THREADS],
-                        .no_memory = sums[SGPRS_PROBE_NO_MEMORY]};
-  ForEachProgramInfo(
-      object_, [&counts](const bpf_prog_info& info) { counts.misses += info.recursion_misses; });
-  return counts;
-}
-
-uint64_t BpfProbes::RunTimeNs() const {
-  uint64_t total = 0;
-  ForEachProgramInfo(object_, [&total](const bpf_prog_info& info) { total += info.run_time_ns; });
-  return total;
 }
 
 }  // namespace sgprs::kernel

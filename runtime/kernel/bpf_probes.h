@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probes that are there: owns the loaded object of bpf/release.bpf.c, its links and its ring.
-// Contract: probes.h. Thread: the loop's.
+// Probes that are there: one loaded object of bpf/ and the ring it writes. Contract: probes.h.
+// Thread: the loop's.
 #ifndef SGPRS_RUNTIME_KERNEL_BPF_PROBES_H_
 #define SGPRS_RUNTIME_KERNEL_BPF_PROBES_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "runtime/kernel/bpf_object.h"
 #include "runtime/kernel/probes.h"
 
-struct release_bpf;
 struct ring_buffer;
 
 namespace sgprs::kernel {
@@ -17,7 +18,8 @@ namespace sgprs::kernel {
 class BpfProbes : public Probes {
  public:
   // Loads, attaches once to see that it may, and detaches again. Errors: kNotFound (the kernel has
-  // no BTF), kUnavailable (the text says what was refused), kInternal.
+  // no BTF, and without it nothing could be loaded either), kUnavailable (the text says what was
+  // refused), kInternal.
   static Result<std::unique_ptr<BpfProbes>> Make(const ProbeOptions& options);
   ~BpfProbes() override;
 
@@ -27,17 +29,17 @@ class BpfProbes : public Probes {
   void Unregister(int pidfd) override;
   int ring_fd() const override;
   size_t Drain(const std::function<void(const SgprsWakeRecord&)>& handler, size_t limit) override;
-  ProbeCounts Counts() const override;
-  uint64_t RunTimeNs() const override;
+  ProbeCounts Counts() const override { return object_->Counts(); }
+  uint64_t RunTimeNs() const override { return object_->RunTimeNs(); }
 
  private:
   BpfProbes() = default;
-  Status Open(const ProbeOptions& options);
-  Status Attach();
-  void Detach();
+  Status Open(BpfProgram program, const ProbeOptions& options);
+  // What `groups` is keyed by: the pidfd itself, or the process's id. nullopt: it is over.
+  std::optional<int> KeyOf(int pidfd) const;
   static int OnRecord(void* self, void* data, size_t bytes);
 
-  release_bpf* object_ = nullptr;
+  std::unique_ptr<BpfObject> object_;
   ring_buffer* ring_ = nullptr;
   ProbeLevel level_ = ProbeLevel::kNone;
   std::string why_;

@@ -11,9 +11,10 @@ namespace sgprs::kernel {
 // The numbers are in job logs (SgprsLogHeader.probe_level): do not renumber.
 enum class ProbeLevel : uint32_t {
   kNone = 0,          // nothing loaded: releases are the shim's first launch
-  kNoBtf = 1,         // nothing loaded, because the kernel has no BTF to relocate against
+  kNoBtf = 1,         // nothing loaded: the kernel has no BTF, and classic tracepoints need root
   kCapabilities = 2,  // loaded by CAP_BPF and CAP_PERFMON, without root
   kRoot = 3,          // loaded by root
+  kPlain = 4,         // loaded by root on classic tracepoints: the kernel has no BTF
 };
 
 inline const char* NameOf(ProbeLevel level) {
@@ -26,6 +27,8 @@ inline const char* NameOf(ProbeLevel level) {
       return "capabilities";
     case ProbeLevel::kRoot:
       return "root";
+    case ProbeLevel::kPlain:
+      return "plain";
   }
   return "unknown";
 }

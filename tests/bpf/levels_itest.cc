@@ -21,7 +21,7 @@ using kernel::Probes;
 
 struct Outcome {
   uint32_t level;
-  uint32_t complete;
+  uint32_t complete;  // records, and due exactly when the child asked
   uint32_t registered;
   uint32_t prepared;
   char why[256];
@@ -49,6 +49,11 @@ bool HideBtf() {
          mount("/dev/null", "/sys/kernel/btf/vmlinux", nullptr, MS_BIND, nullptr) == 0;
 }
 
+// In the mount namespace that HideBtf() made.
+bool MountTracefs() {
+  return mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, nullptr) == 0 || errno == EBUSY;
+}
+
 // What a process gets that did `prepare`: its level, and how many waits of a child of its own it
 // sees complete.
 Outcome Try(bool (*prepare)()) {
@@ -63,8 +68,9 @@ Outcome Try(bool (*prepare)()) {
     out[0].registered = probes->Register(periodic.pidfd(), 1).ok() ? 1 : 0;
     periodic.Go();
     periodic.Wait();
-    probes->Drain([&out](const SgprsWakeRecord& r) {
-      if (kernel::CheckWake(r) == kernel::WakeCheck::kComplete) ++out[0].complete;
+    probes->Drain([&out, &own](const SgprsWakeRecord& r) {
+      if (kernel::CheckWake(r) != kernel::WakeCheck::kComplete) return;
+      for (size_t i = 0; i < 50; ++i) out[0].complete += own[i].due_ns == r.due_ns ? 1 : 0;
     });
   });
   child.Go();
@@ -117,12 +123,22 @@ TEST_F(LevelsTest, NoPrivilege) {
   EXPECT_EQ(out.complete, 0u);
 }
 
-TEST_F(LevelsTest, NoBtf) {
-  const Outcome out = Try(HideBtf);
+TEST_F(LevelsTest, WithoutBtfRootHasClassicTracepoints) {
+  const Outcome out = Try([] { return HideBtf() && MountTracefs(); });
+  if (!out.prepared) GTEST_SKIP() << "no mount namespace or no tracefs here";
+  EXPECT_EQ(ProbeLevel{out.level}, ProbeLevel::kPlain) << out.why;
+  EXPECT_NE(std::strstr(out.why, "BTF"), nullptr) << out.why;
+  EXPECT_TRUE(out.registered);
+  EXPECT_GE(out.complete, 40u);
+}
+
+TEST_F(LevelsTest, WithoutBtfCapabilitiesAreNotEnough) {
+  const Outcome out = Try([] { return HideBtf() && Drop(1ull << CAP_BPF | 1ull << CAP_PERFMON); });
   if (!out.prepared) GTEST_SKIP() << "no mount namespace here";
   EXPECT_EQ(ProbeLevel{out.level}, ProbeLevel::kNoBtf) << out.why;
   EXPECT_NE(std::strstr(out.why, "BTF"), nullptr) << out.why;
   EXPECT_FALSE(out.registered);
+  EXPECT_EQ(out.complete, 0u);
 }
 
 }  // namespace
