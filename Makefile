@@ -11,7 +11,7 @@ CUDA_INCLUDE ?=
 export SGPRS_CUDA_INCLUDE := $(CUDA_INCLUDE)
 CONFIGURE_FLAGS := $(if $(CUDA_INCLUDE),-DSGPRS_CUDA_INCLUDE=$(CUDA_INCLUDE))
 
-.PHONY: help setup build demo test test-heavy test-asan test-tsan bench lint format docs fuzz clean
+.PHONY: help setup build demo test test-heavy test-pytorch test-asan test-tsan bench lint format docs fuzz clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ test: build ## Every test that needs nothing special (labels unit, sim, e2e, bpf
 test-heavy: build ## The long ones (label heavy)
 	@tools/dev/build.sh release sgprs_tests $(CONFIGURE_FLAGS)
 	@ctest --preset heavy
+
+test-pytorch: build ## PyTorch programs on the simulated device (label pytorch); loads 540 MB from PyPI, once
+	@ctest --test-dir build -L '^pytorch$$' --output-on-failure
 
 test-asan: setup ## Unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/dev/build.sh asan sgprs_tests_unit $(CONFIGURE_FLAGS)
