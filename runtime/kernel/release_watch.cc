@@ -7,11 +7,8 @@
 
 namespace sgprs::kernel {
 
-ReleaseWatch::ReleaseWatch(SgprsReleaseRule rule, uint64_t period_ns, uint32_t main_tid)
-    : rule_(rule),
-      period_ns_(period_ns),
-      timers_(SGPRS_RELEASE_TIMER, main_tid),
-      inputs_(SGPRS_RELEASE_INPUT, main_tid) {}
+ReleaseWatch::ReleaseWatch(SgprsReleaseRule rule, uint32_t main_tid)
+    : rule_(rule), timers_(SGPRS_RELEASE_TIMER, main_tid), inputs_(SGPRS_RELEASE_INPUT, main_tid) {}
 
 void ReleaseWatch::Add(const SgprsWakeRecord& record) {
   WatchSequence(record);
@@ -41,12 +38,6 @@ void ReleaseWatch::WatchSequence(const SgprsWakeRecord& record) {
   sequences_.push_back({record.tid, record.sequence});
 }
 
-uint64_t ReleaseWatch::GridPoint(uint64_t first_launch_ns) {
-  if (grid_ns_ == 0) grid_ns_ = first_launch_ns;
-  if (period_ns_ == 0 || first_launch_ns < grid_ns_) return first_launch_ns;
-  return first_launch_ns - (first_launch_ns - grid_ns_) % period_ns_;
-}
-
 const ReleaseWatch::Job& ReleaseWatch::Released(uint64_t job, uint64_t first_launch_ns,
                                                 uint64_t oldest_ns) {
   const std::optional<SgprsWakeRecord> timer = timers_.Find(first_launch_ns);
@@ -56,7 +47,6 @@ const ReleaseWatch::Job& ReleaseWatch::Released(uint64_t job, uint64_t first_lau
   released.wake = rule_ == SGPRS_RELEASE_INPUT ? input : timer;
   if (!released.wake) released.wake = timer ? timer : input;
   if (rule_ == SGPRS_RELEASE_GRID) {
-    released.release_ns = GridPoint(first_launch_ns);
     released.rule = SGPRS_RELEASE_GRID;
   } else if (rule_ == SGPRS_RELEASE_TIMER || rule_ == SGPRS_RELEASE_INPUT) {
     const std::optional<SgprsWakeRecord>& wait = rule_ == SGPRS_RELEASE_TIMER ? timer : input;

@@ -36,16 +36,16 @@ class ReleaseWatch {
     std::optional<SgprsWakeRecord> after;  // the same thread's next wait: carries its activity
   };
 
-  // `rule`: as asked for. `period_ns`: for the grid. `main_tid`: as ReleaseFinder.
-  ReleaseWatch(SgprsReleaseRule rule, uint64_t period_ns, uint32_t main_tid);
+  // `rule`: as asked for. `main_tid`: as ReleaseFinder.
+  ReleaseWatch(SgprsReleaseRule rule, uint32_t main_tid);
 
   // A record of this process, checked here.
   void Add(const SgprsWakeRecord& record);
 
   // The job's first launch was recorded at `first_launch_ns`; call once per job, rising, when the
   // probes were drained. The wait before it gives the release under kTimer and kInput, if one was
-  // seen that is not older than `oldest_ns` (the release of the job before); under kGrid it is the
-  // latest point first release + k * period. Else the first launch.
+  // seen that is not older than `oldest_ns` (the release of the job before). Else the first launch,
+  // which under kGrid the scheduler moves to its grid (sched/release_grid.h).
   // The wait is kept for the record under every rule.
   const Job& Released(uint64_t job, uint64_t first_launch_ns, uint64_t oldest_ns);
 
@@ -59,13 +59,10 @@ class ReleaseWatch {
     uint32_t last = 0;
   };
   void WatchSequence(const SgprsWakeRecord& record);
-  uint64_t GridPoint(uint64_t first_launch_ns);
 
   const SgprsReleaseRule rule_;
-  const uint64_t period_ns_;
   ReleaseFinder timers_;
   ReleaseFinder inputs_;
-  uint64_t grid_ns_ = 0;  // first release
   std::deque<Job> jobs_;
   std::deque<Sequence> sequences_;
   WakeCounts counts_;

@@ -54,8 +54,7 @@ JobRecorder::~JobRecorder() {
 Status JobRecorder::Add(Task task) {
   const uint64_t id = task.client_id;
   if (log_ != nullptr) log_->AppendTask(ToLog(task, 0));
-  std::unique_ptr<Client> client(
-      new Client{.task = {}, .watch = {task.rule, task.period_ns, task.pid}});
+  std::unique_ptr<Client> client(new Client{.task = {}, .watch = {task.rule, task.pid}});
   client->task = std::move(task);
   Status followed = Status::Ok();
   if (client->task.pidfd.valid()) {

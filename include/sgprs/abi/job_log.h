@@ -38,7 +38,7 @@ enum SgprsReleaseRule {
   SGPRS_RELEASE_FIRST_LAUNCH = 0, /* when the first launch was recorded */
   SGPRS_RELEASE_TIMER = 1,        /* when the timer that it slept on was due */
   SGPRS_RELEASE_INPUT = 2,        /* when its input woke it */
-  SGPRS_RELEASE_GRID = 3,         /* first release and whole periods */
+  SGPRS_RELEASE_GRID = 3,         /* the point of the task's grid (runtime/sched/release_grid.h) */
   SGPRS_RELEASE_RULES = 4,
 };
 
