@@ -102,9 +102,10 @@ void JobRecorder::Tick(uint64_t now_ns) {
   for (auto& [id, client] : clients_) Settle(client.get(), now_ns, false);
 }
 
-uint64_t JobRecorder::Released(uint64_t client_id, uint64_t job, uint64_t first_launch_ns) {
+JobRecorder::Release JobRecorder::Released(uint64_t client_id, uint64_t job,
+                                           uint64_t first_launch_ns) {
   const auto found = clients_.find(client_id);
-  if (found == clients_.end()) return first_launch_ns;
+  if (found == clients_.end()) return {first_launch_ns, false};
   Client* client = found->second.get();
   if (client->registered) Drain();
   const kernel::ReleaseWatch::Job& released =
@@ -112,7 +113,9 @@ uint64_t JobRecorder::Released(uint64_t client_id, uint64_t job, uint64_t first_
   client->last_release_ns = released.release_ns;
   if (client->first_launch_ns.size() >= kMostOpenJobs) client->first_launch_ns.clear();
   client->first_launch_ns[job] = first_launch_ns;
-  return released.release_ns;
+  // A timer or an input that was not seen is better replaced by the grid than by a late launch.
+  return {released.release_ns,
+          released.rule == client->task.rule && released.rule != SGPRS_RELEASE_GRID};
 }
 
 void JobRecorder::StageEnded(uint64_t client_id, const completion::StageRecord& stage) {

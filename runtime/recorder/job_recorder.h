@@ -55,8 +55,13 @@ class JobRecorder {
   void Remove(uint64_t client_id, uint64_t now_ns);
 
   // The release of the job whose first launch was recorded at `first_launch_ns`; call once per job,
-  // rising. Reads the probes' ring.
-  uint64_t Released(uint64_t client_id, uint64_t job, uint64_t first_launch_ns);
+  // rising. Reads the probes' ring. Not exact: the first launch, which the scheduler may move to
+  // the task's grid.
+  struct Release {
+    uint64_t release_ns = 0;
+    bool exact = false;
+  };
+  Release Released(uint64_t client_id, uint64_t job, uint64_t first_launch_ns);
   void StageEnded(uint64_t client_id, const completion::StageRecord& stage);
   // After the last of its stages.
   void Finished(uint64_t client_id, const sched::FinishedJob& job, uint64_t now_ns);

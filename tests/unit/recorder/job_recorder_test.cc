@@ -117,7 +117,9 @@ class JobRecorderTest : public ::testing::Test {
 TEST_F(JobRecorderTest, AJobFromItsTimerToItsDeadline) {
   Add(1);
   probes_.ring = {Wake(1, 1, 100 * kMs)};
-  EXPECT_EQ(recorder_->Released(1, 1, 103 * kMs), 100 * kMs);
+  const JobRecorder::Release release = recorder_->Released(1, 1, 103 * kMs);
+  EXPECT_EQ(release.release_ns, 100 * kMs);
+  EXPECT_TRUE(release.exact);
   Stage(1, 1, 2, 103 * kMs + 1000, 103 * kMs + 5000, 104 * kMs, 105 * kMs);
   Stage(1, 1, 3, 104 * kMs, 104 * kMs + 2000, 106 * kMs, 105 * kMs);
   Finish(1, 1, 100 * kMs, 106 * kMs);
@@ -166,12 +168,23 @@ TEST_F(JobRecorderTest, PatienceEndsSoThatNoRecordIsLost) {
 
 TEST_F(JobRecorderTest, WithoutStampsARecordIsWrittenAtOnce) {
   Add(1, SGPRS_RELEASE_FIRST_LAUNCH);
-  EXPECT_EQ(recorder_->Released(1, 1, 103 * kMs), 103 * kMs);
+  EXPECT_EQ(recorder_->Released(1, 1, 103 * kMs).release_ns, 103 * kMs);
   Finish(1, 1, 103 * kMs, 106 * kMs);
   const std::vector<observe::LoggedJob> jobs = Logged();
   ASSERT_EQ(jobs.size(), 1u);
   EXPECT_EQ(jobs[0].job.flags, 0);
   EXPECT_EQ(jobs[0].job.due_ns, 0u);
+}
+
+TEST_F(JobRecorderTest, AnExactReleaseIsOneThatWasAskedForAndFound) {
+  Add(1, SGPRS_RELEASE_TIMER);
+  Add(2, SGPRS_RELEASE_FIRST_LAUNCH);
+  Add(3, SGPRS_RELEASE_GRID);
+  for (uint64_t id = 1; id <= 3; ++id) {
+    const JobRecorder::Release release = recorder_->Released(id, 1, 103 * kMs);
+    EXPECT_EQ(release.release_ns, 103 * kMs);
+    EXPECT_EQ(release.exact, id == 2) << id;  // the timer was not seen; the grid is not ours
+  }
 }
 
 TEST_F(JobRecorderTest, WhoWasInThePartitionIsNamed) {
@@ -234,7 +247,7 @@ TEST_F(JobRecorderTest, WhatWaitsIsWrittenWhenItsClientGoes) {
   recorder_->Tick(111 * kMs);
   Stage(1, 1, 0, 1, 2, 3);
   Finish(1, 2, 1, 2);
-  EXPECT_EQ(recorder_->Released(1, 3, 7), 7u);
+  EXPECT_EQ(recorder_->Released(1, 3, 7).release_ns, 7u);
 }
 
 // A client may release jobs without end that never finish.
