@@ -9,7 +9,7 @@ sys.path.insert(0, str(HERE.parent / "support"))
 import stack  # noqa: E402
 
 PYTHON = str(pathlib.Path(os.environ.get("SGPRS_PYTORCH_ENV", HERE.parents[1] / "build" / "pytorch")) / "venv" / "bin" / "python")
-KERNELS = os.path.join(stack.LIB, "simgpu", "libmath-kernels.so")
+KERNELS = ":".join(os.path.join(stack.LIB, "simgpu", f"lib{name}-kernels.so") for name in ("math", "torch"))
 
 
 def new_stack(**options):

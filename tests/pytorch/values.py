@@ -74,12 +74,34 @@ def normalisation():
     compare("batch norm inference", device.eval()(twin), host.eval()(image))
 
 
+def control_flow():
+    """What the shapes of other tensors hang on, and PyTorch's own kernels that are computed."""
+    mask = torch.rand(3, 50, 20) > 0.7
+    compare("nonzero", mask.cuda().nonzero(), mask.nonzero())
+    for kind in (torch.float32, torch.int64, torch.uint8, torch.float16):
+        compare(f"nonzero {kind}", mask.to(kind).cuda().nonzero(), mask.nonzero())
+    large = torch.rand(300, 1000) > 0.9  # counted by two kernels
+    compare("nonzero large", large.cuda().nonzero(), large.nonzero())
+    compare("where", torch.where(mask[0, 0].cuda())[0], torch.where(mask[0, 0])[0])
+    a, b = torch.randn(1000), torch.randn(1000)
+    compare("add", torch.add(a.cuda(), b.cuda(), alpha=3), torch.add(a, b, alpha=3))
+    compare("add scalar", a.cuda() + 2.5, a + 2.5)
+    compare("multiply", a.cuda() * b.cuda(), a * b)
+    compare("multiply scalar", a.cuda() * 3, a * 3)
+    compare("fill", torch.full((100,), 7, device="cuda"), torch.full((100,), 7))
+    compare("to half", a.cuda().half(), a.half())
+    compare("from bfloat16", a.bfloat16().cuda().float(), a.bfloat16().float())
+    compare("clone", a.cuda().clone(), a)
+    assert "cuda:0" in repr(a.cuda())  # chooses a format by masks and reductions: must not fail
+
+
 def main():
     torch.manual_seed(5)
     torch.backends.cudnn.allow_tf32 = False
     products()
     convolutions()
     normalisation()
+    control_flow()
     print(json.dumps(ERRORS))
 
 

@@ -30,7 +30,9 @@ Installation Installation::At(const std::string& bin) {
        {"libcudart.so.13", "libcublasLt.so.13", "libcublas.so.13", "libcudnn.so.9"}) {
     add(name, &at.stand_ins);
   }
-  add("libmath-kernels.so", &at.stand_in_kernels);
+  for (const char* name : {"libtorch-kernels.so", "libmath-kernels.so"}) {
+    add(name, &at.stand_in_kernels);
+  }
   return at;
 }
 

@@ -21,7 +21,7 @@ struct Installation {
   std::string simgpu_cuda;   // that libcuda.so.1
   std::string demo_kernels;  // kernel library of the workloads
   // Of the stand-ins of CUDA's runtime and libraries, those that this build has (they need NVIDIA's
-  // headers): the libraries, and the kernel library that they need.
+  // headers): the libraries, and the kernel libraries that they need.
   std::vector<std::string> stand_ins;
   std::vector<std::string> stand_in_kernels;
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <mutex>
 #include <unordered_map>
+#include <vector>
 
 #include "runtime/base/environment.h"
 #include "tools/simgpu/driver/module.h"
@@ -15,7 +16,10 @@
 namespace sgprs::simgpu::driver {
 namespace {
 
-using Behaviours = std::unordered_map<std::string, const SimgpuKernel*>;
+struct Behaviours {
+  std::unordered_map<std::string, const SimgpuKernel*> by_name;
+  std::vector<const SimgpuKernel* (*)(const char* name)> finders;
+};
 
 void LoadLibrary(const std::string& path, Behaviours* behaviours) {
   if (path.empty()) return;
@@ -34,7 +38,10 @@ void LoadLibrary(const std::string& path, Behaviours* behaviours) {
   }
   for (uint32_t i = 0; i < library->kernel_count; ++i) {
     const SimgpuKernel& kernel = library->kernels[i];
-    if (kernel.name != nullptr) behaviours->try_emplace(kernel.name, &kernel);
+    if (kernel.name != nullptr) behaviours->by_name.try_emplace(kernel.name, &kernel);
+  }
+  if (void* finder = dlsym(handle, "simgpu_find_kernel")) {
+    behaviours->finders.push_back(reinterpret_cast<const SimgpuKernel* (*)(const char*)>(finder));
   }
 }
 
@@ -93,8 +100,14 @@ std::unique_ptr<KernelInfo> Describe(ImageKernel image) {
 
 const SimgpuKernel* FindBehaviour(const std::string& name) {
   const Behaviours& all = AllBehaviours();
-  auto it = all.find(name);
-  return it != all.end() ? it->second : nullptr;
+  auto it = all.by_name.find(name);
+  if (it != all.by_name.end()) return it->second;
+  static std::mutex mutex;  // finders are asked one at a time
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto* find : all.finders) {
+    if (const SimgpuKernel* kernel = find(name.c_str())) return kernel;
+  }
+  return nullptr;
 }
 
 CUresult ReadCode(const void* data, size_t bytes, std::shared_ptr<const Code>* out) {
