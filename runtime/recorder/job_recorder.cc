@@ -242,20 +242,22 @@ void JobRecorder::FillHeld(const Client& client, const sched::FinishedJob& finis
   const uint64_t free_ns = job->first_launch_ns + own_ns;
   const uint64_t queued_ns = Between(free_ns, job->first_grant_ns);
   const uint64_t issue_ns = Between(job->first_grant_ns, job->first_issue_ns);
+  const uint64_t occupant =
+      stages->empty() || queued_ns == 0
+          ? 0
+          : Occupant(stages->front().partition, job->client_id, free_ns, job->first_grant_ns);
+  const SgprsHeldBy queued_by = finished.held_periods != 0 ? SGPRS_HELD_GATE
+                                : occupant != 0            ? SGPRS_HELD_PARTITION
+                                                           : SGPRS_HELD_RUNTIME;
   const std::pair<uint64_t, SgprsHeldBy> causes[] = {
-      {own_ns, SGPRS_HELD_OWN_JOB},
-      {queued_ns, finished.held_periods != 0 ? SGPRS_HELD_GATE : SGPRS_HELD_PARTITION},
-      {issue_ns, SGPRS_HELD_ISSUER}};
+      {own_ns, SGPRS_HELD_OWN_JOB}, {queued_ns, queued_by}, {issue_ns, SGPRS_HELD_ISSUER}};
   const auto longest =
       std::max_element(std::begin(causes), std::end(causes),
                        [](const auto& a, const auto& b) { return a.first < b.first; });
   if (longest->first < kHeldAtLeastNs) return;
   job->held_ns = longest->first;
   job->held_by = static_cast<uint8_t>(longest->second);
-  if (longest->second == SGPRS_HELD_PARTITION && !stages->empty()) {
-    job->held_client =
-        Occupant(stages->front().partition, job->client_id, free_ns, job->first_grant_ns);
-  }
+  if (longest->second == SGPRS_HELD_PARTITION) job->held_client = occupant;
 }
 
 uint64_t JobRecorder::Occupant(uint32_t partition, uint64_t client_id, uint64_t from,

@@ -49,6 +49,7 @@ enum SgprsHeldBy {
   SGPRS_HELD_GATE = 2,      /* held back by the overload policy */
   SGPRS_HELD_PARTITION = 3, /* its partition was taken, by `held_client` if known */
   SGPRS_HELD_ISSUER = 4,    /* granted, but the process's issuer came late */
+  SGPRS_HELD_RUNTIME = 5,   /* its partition was free, but sgprsd came late to decide */
 };
 
 enum SgprsLogJobFlag {

@@ -219,8 +219,13 @@ TEST_F(JobRecorderTest, WhatHeldAJobIsTheLongestWait) {
   recorder_->Released(1, 4, 140 * kMs);
   Stage(1, 4, 0, 140 * kMs, 143 * kMs, 144 * kMs);
   Finish(1, 4, 140 * kMs, 144 * kMs);
+  recorder_->Released(1, 5, 150 * kMs);
+  Stage(1, 5, 0, 152 * kMs, 152 * kMs, 153 * kMs);  // nobody was in its partition
+  Finish(1, 5, 150 * kMs, 153 * kMs);
   const std::vector<observe::LoggedJob> jobs = Logged();
-  ASSERT_EQ(jobs.size(), 4u);
+  ASSERT_EQ(jobs.size(), 5u);
+  EXPECT_EQ(jobs[4].job.held_by, SGPRS_HELD_RUNTIME);
+  EXPECT_EQ(jobs[4].job.held_ns, 2 * kMs);
   EXPECT_EQ(jobs[0].job.held_by, SGPRS_HELD_NOTHING);
   EXPECT_EQ(jobs[0].job.flags & SGPRS_LOG_MISSED, SGPRS_LOG_MISSED);
   EXPECT_EQ(jobs[1].job.held_by, SGPRS_HELD_OWN_JOB);
