@@ -92,7 +92,40 @@ def control_flow():
     compare("to half", a.cuda().half(), a.half())
     compare("from bfloat16", a.bfloat16().cuda().float(), a.bfloat16().float())
     compare("clone", a.cuda().clone(), a)
+    for name, value in {"below": a < 0.3, "at least": a >= 0.3, "between": a > b, "equal": a.long() == 0}.items():
+        twin = {"below": a.cuda() < 0.3, "at least": a.cuda() >= 0.3, "between": a.cuda() > b.cuda(),
+                "equal": a.long().cuda() == 0}[name]
+        compare(name, twin, value)
+    compare("clamp", a.cuda().clamp(-0.5, 0.5), a.clamp(-0.5, 0.5))
+    compare("clamp half", a.half().cuda().clamp(min=0), a.half().clamp(min=0))
+    twin, host = a.cuda().requires_grad_(), a.clone().requires_grad_()
+    compare("relu", torch.relu(twin), torch.relu(host))
+    compare("relu dx", torch.autograd.grad(torch.relu(twin), twin, b.cuda())[0],
+            torch.autograd.grad(torch.relu(host), host, b)[0])
     assert "cuda:0" in repr(a.cuda())  # chooses a format by masks and reductions: must not fail
+
+
+def reductions():
+    """Sums, means, extremes, their places, any, all; of everything and along a dimension."""
+    for kind in (torch.float32, torch.float64, torch.float16, torch.int64, torch.int32, torch.uint8):
+        host = (torch.randn(6, 50) * 9).clamp(0, 50).to(kind)
+        device = host.cuda()
+        tests = {"sum": lambda x: x.sum(), "max": lambda x: x.max(), "min": lambda x: x.min(),
+                 "argmax": lambda x: x.argmax(), "argmin": lambda x: x.argmin()}
+        if kind.is_floating_point:
+            tests.update({"mean": lambda x: x.mean(), "mean rows": lambda x: x.mean(1)})
+        if kind in (torch.float32, torch.float64, torch.int64):
+            tests.update({"sum rows": lambda x: x.sum(1), "sum columns": lambda x: x.sum(0),
+                          "argmax rows": lambda x: x.argmax(1), "sum turned": lambda x: x.t().sum(1)})
+        for name, test in tests.items():
+            compare(f"{name} {kind}", test(device), test(host))
+    mask = torch.rand(6, 50) > 0.9
+    compare("count", mask.cuda().sum(), mask.sum())
+    for name, test in {"any": torch.any, "all": torch.all}.items():
+        compare(name, test(mask.cuda()), test(mask))
+        compare(f"{name} rows", test(mask.cuda(), 1), test(mask, 1))
+        compare(f"{name} of none", test(torch.zeros(9, dtype=torch.bool).cuda()), test(torch.zeros(9, dtype=torch.bool)))
+        compare(f"{name} of floats", test(mask.float().cuda()), test(mask.float()))
 
 
 def main():
@@ -102,6 +135,7 @@ def main():
     convolutions()
     normalisation()
     control_flow()
+    reductions()
     print(json.dumps(ERRORS))
 
 

@@ -15,8 +15,8 @@ namespace {
 
 // Modules hold thousands of kernels: most names are passed over before they are demangled.
 bool IsOfInterest(const char* mangled) {
-  for (const char* part :
-       {"elementwise_kernel", "NonZeroOp", "DeviceReduceSingleTile", "write_indices"}) {
+  for (const char* part : {"elementwise_kernel", "reduce_kernel", "NonZeroOp",
+                           "DeviceReduceSingleTile", "write_indices"}) {
     if (strstr(mangled, part) != nullptr) return true;
   }
   return false;
@@ -36,6 +36,7 @@ extern "C" __attribute__((visibility("default"))) const SimgpuKernel* simgpu_fin
   free(text);
   if (!name) return nullptr;
   Behaviour found = FindNonzero(*name);
+  if (found.body == nullptr) found = FindReduction(*name);
   if (found.body == nullptr) found = FindElementwise(*name);
   if (found.body == nullptr && found.work == nullptr) return nullptr;
   // Asked once a kernel; lives as long as the process.
