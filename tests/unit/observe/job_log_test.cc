@@ -13,6 +13,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <random>
 #include <vector>
 
 #include "runtime/base/unique_fd.h"
@@ -241,6 +243,40 @@ TEST_F(JobLogTest, ARecordCutShortOrDamagedIsNotRead) {
   EXPECT_EQ(jobs[4].job.job, 6u);
   EXPECT_EQ(counts.damaged, 1u);
   EXPECT_EQ(counts.overwritten, 0u);
+}
+
+// Nothing in a file is trusted: whatever is in it, reading ends, and what it gives is in bounds.
+TEST_F(JobLogTest, NonsenseInAFileIsHarmless) {
+  {
+    std::unique_ptr<JobLog> log = Open();
+    for (uint64_t i = 1; i <= 12; ++i) log->Append(Job(i), Stages(static_cast<uint32_t>(3 * i)));
+  }
+  const std::string file = JobLogFileName(directory_, 0);
+  std::ifstream in(file, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::mt19937_64 random(20261202);
+  for (int round = 0; round < 500; ++round) {
+    std::string bytes = whole;
+    for (int i = 0; i < 8; ++i) {
+      // Half of them with a check word that fits, so that the nonsense is looked at.
+      const size_t record = random() % 12;
+      char* at = bytes.data() + SGPRS_LOG_HEADER_BYTES + record * SGPRS_LOG_RECORD_BYTES;
+      at[random() % SGPRS_LOG_RECORD_BYTES] = static_cast<char>(random());
+      at[16 + random() % 2] = static_cast<char>(random() % 4);  // kind
+      if (i % 2 != 0) continue;
+      const uint64_t check = CheckOfRecord(at);
+      std::memcpy(at + offsetof(SgprsLogRecord, check), &check, sizeof(check));
+    }
+    if (round % 3 == 0) bytes.resize(random() % bytes.size());
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+    Result<std::unique_ptr<JobLogReader>> reader = JobLogReader::Open(directory_);
+    if (!reader.ok()) continue;
+    size_t jobs = 0;
+    while (std::optional<LoggedJob> job = *(*reader)->Next()) {
+      ASSERT_LE(job->stages.size(), size_t{SGPRS_MAX_STAGES});
+      ASSERT_LE(++jobs, 40u);
+    }
+  }
 }
 
 TEST_F(JobLogTest, AnotherVersionIsRefusedByReaderAndWriter) {
