@@ -17,6 +17,8 @@ struct Behaviour {
 Behaviour FindNonzero(const KernelName& name);
 // One output element from the same elements of the inputs.
 Behaviour FindElementwise(const KernelName& name);
+// Functions of one number: the body alone.
+Behaviour FindUnary(const KernelName& name);
 // Many elements to one.
 Behaviour FindReduction(const KernelName& name);
 

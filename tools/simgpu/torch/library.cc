@@ -38,6 +38,7 @@ extern "C" __attribute__((visibility("default"))) const SimgpuKernel* simgpu_fin
   Behaviour found = FindNonzero(*name);
   if (found.body == nullptr) found = FindReduction(*name);
   if (found.body == nullptr) found = FindElementwise(*name);
+  if (found.body == nullptr) found.body = FindUnary(*name).body;
   if (found.body == nullptr && found.work == nullptr) return nullptr;
   // Asked once a kernel; lives as long as the process.
   return new SimgpuKernel{nullptr, found.body, found.work};
