@@ -5,8 +5,6 @@
 launch   ns a launch in the application thread (8 arguments), recorded and bare, driver call ~0
 round    100 launches + synchronise with a 2 us driver call: wall and CPU time, recorded / bare
 syscalls system calls a launch of the application thread while it launches (strace, if installed)
-flood    time from a high-class job's first launch to its first kernel's start on the device, alone
-         and beside a best-effort process that floods the device with 100 us kernels
 
 Runs alternate between bare and recorded, the figure is the median of --repeats.
 """
@@ -21,7 +19,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from stack import Stack, program, wait_until  # noqa: E402
+from stack import Stack, program  # noqa: E402
 
 
 def manylaunch(stack, shim, launches, rounds, env=None):
@@ -64,37 +62,10 @@ def syscalls_per_launch(stack, launches, rounds):
         return (counts[1] - counts[0]) / (launches * rounds * 2)
 
 
-def first_kernel_delays(stack, seconds):
-    """Median time from the recorded first launch of a job to its first kernel on the device, ns."""
-    done = stack.run("resnet18", "--seconds", str(seconds), "--json", period_ns=33_333_333, cls="high", name="critical")
-    if done.returncode != 0:
-        sys.exit(f"resnet18: {done.stderr.strip()}")
-    return json.loads(done.stdout)["latency_ns"]
-
-
-def flood(seconds):
-    """The same program alone and beside a flooder."""
-    with Stack(policy="sgprs") as stack:
-        alone = first_kernel_delays(stack, seconds)
-        flooder = stack.start("burst", "--seconds", "600", "--kernel-us", "100", cls="best-effort", name="flood")
-        wait_until(lambda: any(t["name"] == "flood" for t in stack.json("tasks")["tasks"]), what="the flooder")
-        beside = first_kernel_delays(stack, seconds)
-        flooder.kill()
-    with Stack(daemon=False) as stack:
-        bare_alone = json.loads(stack.run("resnet18", "--seconds", str(seconds), "--json", shim=False).stdout)["latency_ns"]
-        flooder = stack.start("burst", "--seconds", "600", "--kernel-us", "100", shim=False)
-        bare_beside = json.loads(stack.run("resnet18", "--seconds", str(seconds), "--json", shim=False).stdout)["latency_ns"]
-        flooder.kill()
-    return {"frame_p50_ns": {"sgprs_alone": alone["p50"], "sgprs_beside_flood": beside["p50"],
-                             "bare_alone": bare_alone["p50"], "bare_beside_flood": bare_beside["p50"]},
-            "ratio": {"sgprs": beside["p50"] / alone["p50"], "bare": bare_beside["p50"] / bare_alone["p50"]}}
-
-
 def main():
     """Runs everything, prints one JSON object."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=5, help="length of each run of `flood`")
     parser.add_argument("--device", default="rtx2080ti")
     args = parser.parse_args()
     result = {"version": 1, "device": f"simulated {args.device}", "cpus": os.cpu_count()}
@@ -105,7 +76,6 @@ def main():
         result["round"] = {key: {"bare": bare, "recorded": recorded, "ratio": recorded / bare}
                            for key, (bare, recorded) in rounds.items()}
         result["syscalls_per_launch"] = syscalls_per_launch(stack, 1000, 20)
-    result["flood"] = flood(args.seconds)
     print(json.dumps(result, indent=2))
 
 

@@ -41,7 +41,7 @@ def wait_until(condition, seconds=20.0, what="condition"):
 class Stack:
     """One simulated device and one sgprsd (unless daemon=False)."""
 
-    def __init__(self, device="rtx2080ti", daemon=True, mps="on", env=None, sgprsd_args=(), **options):
+    def __init__(self, device="rtx2080ti", daemon=True, mps="on", env=None, sgprsd_args=(), simgpu_args=(), **options):
         self.dir = tempfile.mkdtemp(prefix="sgprs-test-")
         self.socket = os.path.join(self.dir, "control.sock")
         self.sim_socket = os.path.join(self.dir, "simgpu.sock")
@@ -57,6 +57,7 @@ class Stack:
         self.env.update(SGPRS_RUNTIME_DIR=self.dir, SGPRS_SOCKET=self.socket,
                         SGPRS_SIMGPU_SOCKET=self.sim_socket, SGPRS_SIMGPU_KERNELS=KERNELS)
         self.env.update(env or {})
+        self.simgpu_args = list(simgpu_args)
         self.sgprsd_args = list(sgprsd_args)
         for key, value in options.items():
             self.sgprsd_args += [f"--{key.replace('_', '-')}", str(value)]
@@ -78,7 +79,7 @@ class Stack:
     def start_simgpu(self):
         """Starts the device process and waits for its socket."""
         self.simgpu = self.start_logged(
-            "simgpu", "--device", self.device, "--socket", self.sim_socket, "--mps", self.mps)
+            "simgpu", "--device", self.device, "--socket", self.sim_socket, "--mps", self.mps, *self.simgpu_args)
         wait_until(lambda: os.path.exists(self.sim_socket) or self.simgpu.poll() is not None, what="simgpu")
         assert self.simgpu.poll() is None, self.log("simgpu.log")
 

@@ -90,7 +90,8 @@ TEST(NetworkOptions, NonsenseIsOneLineAndCode2) {
                                                      {"surplus"},
                                                      {"--seconds", "0"},
                                                      {"--period", "10"},
-                                                     {"--seed", "1.5"}};
+                                                     {"--seed", "1.5"},
+                                                     {"--frames-file", ""}};
   for (const auto& words : bad) {
     const Parsed parsed = Parse(words);
     EXPECT_FALSE(parsed.ok) << words[0];

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/workloads/app/network_app.h"
 
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
 
 #include "tools/workloads/app/device_session.h"
 #include "tools/workloads/app/frame_clock.h"
@@ -14,11 +18,18 @@
 namespace workloads {
 namespace {
 
+struct FrameTimes {
+  uint64_t release_ns = 0;
+  uint64_t first_call_ns = 0;  // of the driver
+  uint64_t done_ns = 0;
+};
+
 struct Outcome {
   uint64_t released = 0;
   uint64_t launches = 0;
   uint64_t checksum = kChecksumStart;
   uint64_t wall_ns = 0;
+  std::vector<FrameTimes> frames;  // with --frames-file
 };
 
 CUstream MakeStream(const CudaApi& api, StreamChoice choice) {
@@ -38,8 +49,14 @@ Outcome RunFrames(const NetworkOptions& options, NetworkRunner& runner,
   for (uint64_t frame = 0; schedule.Has(frame, NowNs()); ++frame) {
     if (!SleepUntil(schedule.ReleaseNs(frame))) break;
     const uint64_t release_ns = options.period_ns == 0 ? NowNs() : schedule.ReleaseNs(frame);
-    runner.RunFrame(frame);
-    statistics.Add(NowNs() - release_ns);
+    runner.MakeInput(frame);
+    const uint64_t first_call_ns = NowNs();
+    runner.Run();
+    const uint64_t done_ns = NowNs();
+    statistics.Add(done_ns - release_ns);
+    if (!options.frames_file.empty()) {
+      outcome.frames.push_back({release_ns, first_call_ns, done_ns});
+    }
     outcome.checksum = Checksum(outcome.checksum, runner.output());
   }
   const uint64_t now_ns = NowNs();
@@ -47,6 +64,23 @@ Outcome RunFrames(const NetworkOptions& options, NetworkRunner& runner,
   outcome.wall_ns = now_ns > schedule.start_ns ? now_ns - schedule.start_ns : 0;
   outcome.launches = runner.launches();
   return outcome;
+}
+
+bool WriteFrames(const char* name, const std::string& path, const std::vector<FrameTimes>& frames) {
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  bool written = file != nullptr;
+  for (size_t i = 0; written && i < frames.size(); ++i) {
+    const FrameTimes& frame = frames[i];
+    written = std::fprintf(file,
+                           "{\"frame\":%zu,\"release_ns\":%" PRIu64 ",\"first_call_ns\":%" PRIu64
+                           ",\"done_ns\":%" PRIu64 "}\n",
+                           i, frame.release_ns, frame.first_call_ns, frame.done_ns) > 0;
+  }
+  if (file != nullptr && std::fclose(file) != 0) written = false;
+  if (!written) {
+    std::fprintf(stderr, "%s: --frames-file %s: %s\n", name, path.c_str(), std::strerror(errno));
+  }
+  return written;
 }
 
 void PrintJson(const char* name, const NetworkOptions& o, const DeviceSession& session,
@@ -109,7 +143,9 @@ int RunNetworkApp(int argc, char** argv, const NetworkProgram& program) {
   if (stream != nullptr) Check(api, api.cuStreamDestroy(stream), "destroy the stream");
   const auto print = options.json ? PrintJson : PrintText;
   print(program.name, options, session, plan, statistics, outcome);
-  return std::fflush(stdout) == 0 ? kExitOk : kExitFailed;
+  const bool written =
+      options.frames_file.empty() || WriteFrames(program.name, options.frames_file, outcome.frames);
+  return std::fflush(stdout) == 0 && written ? kExitOk : kExitFailed;
 }
 
 }  // namespace workloads

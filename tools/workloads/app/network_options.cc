@@ -87,6 +87,12 @@ bool ParseNetworkOptions(int argc, char** argv, const char* name, NetworkOptions
              "direct, dlopen, getproc, getproc-v1, deepbind: how it gets the driver",
              "direct, dlopen, getproc, getproc-v1 or deepbind",
              [o](const std::string& text) { return ParseDriverEntry(text, &o->entry); });
+  parser.Add("frames-file", "FILE",
+             "write one JSON line a frame: when it was released, begun, done", "the name of a file",
+             [o](const std::string& text) {
+               o->frames_file = text;
+               return !text.empty();
+             });
   parser.AddFlag("json", "print one JSON object instead of text", &o->json);
   if (!parser.Parse(argc, argv, exit_code)) return false;
   if (o->frames == 0 && o->length_ns == 0) o->length_ns = kDefaultLengthNs;

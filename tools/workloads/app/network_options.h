@@ -3,6 +3,7 @@
 #define SGPRS_TOOLS_WORKLOADS_APP_NETWORK_OPTIONS_H_
 
 #include <cstdint>
+#include <string>
 
 #include "tools/workloads/driver/cuda_api.h"
 #include "tools/workloads/nn/plan.h"
@@ -23,6 +24,7 @@ struct NetworkOptions {
   uint64_t seed = 1;
   StreamChoice stream = StreamChoice::kOwn;
   DriverEntry entry = DefaultDriverEntry();
+  std::string frames_file;  // empty: none
   bool json = false;
 };
 

@@ -77,8 +77,9 @@ void NetworkRunner::PrepareLaunches() {
   }
 }
 
-void NetworkRunner::RunFrame(uint64_t frame) {
-  source_->Make(frame);
+void NetworkRunner::MakeInput(uint64_t frame) { source_->Make(frame); }
+
+void NetworkRunner::Run() {
   Check(api_,
         api_.cuMemcpyHtoDAsync(buffers_[plan_.input_buffer], input_,
                                plan_.input_count * sizeof(float), stream_),

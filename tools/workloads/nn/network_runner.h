@@ -24,8 +24,14 @@ class NetworkRunner {
   NetworkRunner(const NetworkRunner&) = delete;
   NetworkRunner& operator=(const NetworkRunner&) = delete;
 
+  // The frame in host memory; no driver call.
+  void MakeInput(uint64_t frame);
   // Input copy, all launches, output copy; blocks until the output is there.
-  void RunFrame(uint64_t frame);
+  void Run();
+  void RunFrame(uint64_t frame) {
+    MakeInput(frame);
+    Run();
+  }
   // Of the last frame.
   std::span<const float> output() const { return {output_, plan_.output_count}; }
   uint64_t launches() const { return launches_; }
