@@ -27,6 +27,7 @@ void AddTasks(CLI::App* app, Invocation* invocation);
 void AddPartitions(CLI::App* app, Invocation* invocation);
 void AddPolicy(CLI::App* app, Invocation* invocation);
 void AddDemo(CLI::App* app, Invocation* invocation);
+void AddSim(CLI::App* app, Invocation* invocation);
 void AddDoctor(CLI::App* app, Invocation* invocation);
 void AddVersion(CLI::App* app, Invocation* invocation);
 void AddHelp(CLI::App* app, Invocation* invocation);

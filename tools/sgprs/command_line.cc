@@ -86,6 +86,7 @@ void AddCommands(CLI::App* app, Invocation* invocation) {
   AddPartitions(app, invocation);
   AddPolicy(app, invocation);
   AddDemo(app, invocation);
+  AddSim(app, invocation);
   AddDoctor(app, invocation);
   AddVersion(app, invocation);
   AddHelp(app, invocation);

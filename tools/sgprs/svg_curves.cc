@@ -63,6 +63,7 @@ Range YRange(const CurveFigure& figure, const std::string& key) {
     if (panel.y_key != key) continue;
     if (panel.percent) return {0, 100};
     for (const Curve& curve : panel.curves) {
+      if (curve.kind == CurveKind::kGuide) continue;  // cut off where it leaves the panel
       for (const CurvePoint& point : curve.points) {
         low = std::min({low, point.y, point.low});
         high = std::max({high, point.y, point.high});
@@ -75,13 +76,30 @@ Range YRange(const CurveFigure& figure, const std::string& key) {
   return {ticks.front(), ticks.back()};
 }
 
+// The shape goes with the colour, so that neither is needed alone.
 void DrawMark(SvgDocument* svg, SvgPoint at, const Curve& curve) {
+  if (curve.kind == CurveKind::kGuide) return;
   const std::string_view colour = svg::SeriesColour(curve.colour);
-  if (curve.kind == CurveKind::kOurs) {
-    svg->Circle(at, 2.8, {.fill = colour, .stroke = "#ffffff", .stroke_width = 0.8});
-  } else if (curve.kind == CurveKind::kPublished) {
-    svg->Rect({at.x - 2.6, at.y - 2.6, 5.2, 5.2},
-              {.fill = "#ffffff", .stroke = colour, .stroke_width = 1.2});
+  SvgPaint paint{.fill = colour, .stroke = "#ffffff", .stroke_width = 0.8};
+  if (curve.kind == CurveKind::kPublished) {
+    paint = {.fill = "#ffffff", .stroke = colour, .stroke_width = 1.2};
+  }
+  const auto polygon = [&](std::initializer_list<SvgPoint> corners) {
+    std::vector<SvgPoint> points;
+    for (const SvgPoint& corner : corners) points.push_back({at.x + corner.x, at.y + corner.y});
+    svg->Polygon(points, paint);
+  };
+  switch (curve.colour % 5) {
+    case 0:
+      return svg->Circle(at, 3, paint);
+    case 1:
+      return svg->Rect({at.x - 2.7, at.y - 2.7, 5.4, 5.4}, paint);
+    case 2:
+      return polygon({{-3.6, 2.7}, {3.6, 2.7}, {0, -3.6}});
+    case 3:
+      return polygon({{-3.7, 0}, {0, -3.7}, {3.7, 0}, {0, 3.7}});
+    default:
+      return polygon({{-3.6, -2.7}, {3.6, -2.7}, {0, 3.6}});
   }
 }
 
@@ -97,16 +115,48 @@ SvgPaint LinePaint(const Curve& curve) {
   return {};
 }
 
+// The points of `curve` up to where it leaves the panel at its upper edge.
+std::vector<CurvePoint> Inside(const Axes& axes, const Curve& curve) {
+  std::vector<CurvePoint> points;
+  for (const CurvePoint& point : curve.points) {
+    if (point.y <= axes.y.high) {
+      points.push_back(point);
+      continue;
+    }
+    if (!points.empty() && points.back().y < axes.y.high) {
+      const CurvePoint& last = points.back();
+      const double part = (axes.y.high - last.y) / (point.y - last.y);
+      const double y = axes.y.high;
+      points.push_back({last.x + part * (point.x - last.x), y, y, y});
+    }
+    break;
+  }
+  return points;
+}
+
+// Marks closer than this would be one.
+constexpr double kMarkDistance = 9;
+
+void DrawMarks(SvgDocument* svg, const std::vector<SvgPoint>& line, const Curve& curve) {
+  double last_x = -INFINITY;
+  for (const SvgPoint& point : line) {
+    if (point.x - last_x < kMarkDistance) continue;
+    DrawMark(svg, point, curve);
+    last_x = point.x;
+  }
+}
+
 void DrawCurve(SvgDocument* svg, const Axes& axes, const Curve& curve) {
   std::vector<SvgPoint> line;
   std::vector<SvgPoint> band;
   bool spread = false;
-  for (const CurvePoint& point : curve.points) {
+  const std::vector<CurvePoint> points = Inside(axes, curve);
+  for (const CurvePoint& point : points) {
     line.push_back(axes.At(point.x, point.y));
     band.push_back(axes.At(point.x, point.low));
     spread |= point.high > point.low;
   }
-  for (auto point = curve.points.rbegin(); point != curve.points.rend(); ++point) {
+  for (auto point = points.rbegin(); point != points.rend(); ++point) {
     band.push_back(axes.At(point->x, point->high));
   }
   svg->BeginGroup("curve");
@@ -114,7 +164,7 @@ void DrawCurve(SvgDocument* svg, const Axes& axes, const Curve& curve) {
     svg->Polygon(band, {.fill = svg::SeriesColour(curve.colour), .fill_opacity = 0.16});
   }
   svg->Polyline(line, LinePaint(curve));
-  for (const SvgPoint& point : line) DrawMark(svg, point, curve);
+  DrawMarks(svg, line, curve);
   svg->EndGroup();
 }
 

@@ -61,8 +61,8 @@ TEST(CommandLineTest, RunChecksItsOptionsBeforeItDoesAnything) {
 }
 
 TEST(CommandLineTest, EveryCommandHasHelp) {
-  for (const char* command :
-       {"run", "status", "tasks", "partitions", "policy", "demo", "doctor", "version", "help"}) {
+  for (const char* command : {"run", "status", "tasks", "partitions", "policy", "demo", "sim",
+                              "doctor", "version", "help"}) {
     const Outcome outcome = Call({command, "--help"});
     EXPECT_EQ(outcome.code, kExitOk) << command;
     EXPECT_THAT(outcome.out, HasSubstr(std::string("Usage: sgprs ") + command));

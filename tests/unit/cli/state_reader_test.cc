@@ -106,7 +106,8 @@ void WriteJobs(SgprsTaskRow* row, uint64_t value) {
   const uint32_t before = seqcount.load(std::memory_order_relaxed);
   seqcount.store(before + 1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
-  for (uint64_t* word : {&row->counters.jobs_released, &row->counters.gpu_ns, &row->reserved[7]}) {
+  for (uint64_t* word : {&row->counters.jobs_released, &row->counters.gpu_ns,
+                         &row->reserved[std::size(row->reserved) - 1]}) {
     std::atomic_ref<uint64_t>(*word).store(value, std::memory_order_relaxed);
   }
   seqcount.store(before + 2, std::memory_order_release);
@@ -130,7 +131,7 @@ TEST(StateReaderTest, NeverReturnsHalfARowWhileItIsWritten) {
     const SgprsTaskRow& row = snapshot->tasks[0];
     ++whole;
     torn = torn || row.counters.jobs_released != row.counters.gpu_ns ||
-           row.counters.gpu_ns != row.reserved[7];
+           row.counters.gpu_ns != row.reserved[std::size(row.reserved) - 1];
   }
   stop = true;
   writer.join();
