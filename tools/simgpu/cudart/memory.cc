@@ -76,14 +76,14 @@ RT_API cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned int 
 }
 RT_API cudaError_t cudaMemAdvise(const void* pointer, size_t bytes, enum cudaMemoryAdvise advice,
                                  struct cudaMemLocation location) {
-  const CUmemLocation same{static_cast<CUmemLocationType>(location.type), {location.id}};
+  const CUmemLocation same{static_cast<CUmemLocationType>(location.type), location.id};
   return Call(&Driver::cuMemAdvise, AsAddress(pointer), bytes, static_cast<CUmem_advise>(advice),
               same);
 }
 RT_API cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t bytes,
                                         struct cudaMemLocation location, unsigned int flags,
                                         cudaStream_t stream) {
-  const CUmemLocation same{static_cast<CUmemLocationType>(location.type), {location.id}};
+  const CUmemLocation same{static_cast<CUmemLocationType>(location.type), location.id};
   return Call(&Driver::cuMemPrefetchAsync, AsAddress(pointer), bytes, same, flags, Resolve(stream));
 }
 
