@@ -2,6 +2,7 @@
 #include "runtime/client.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <bit>
@@ -216,6 +217,10 @@ const SgprsTaskRow& Client::UpdateRow() {
   }
   row_.job_launches = view.job_launches;
   SgprsTaskCounters& counters = row_.counters;
+  row_.jobs_held = view.jobs_held;
+  row_.longest_hold = view.longest_hold;
+  row_.window_slots = sched::kWindowSlots;
+  row_.worst_window = view.worst_window;
   counters.jobs_off_signature = view.jobs_off_signature;
   counters.stages_completed = view.stages_completed;
   counters.stages_late = view.stages_late;
@@ -230,6 +235,29 @@ const SgprsTaskRow& Client::UpdateRow() {
   counters.drains = shim.drains;
   counters.gpu_ns = book_->gpu_ns();
   return row_;
+}
+
+policy::TaskDemand Client::Demand() const {
+  policy::TaskDemand demand = {.task_class = static_cast<SgprsTaskClass>(row_.task_class),
+                               .period_ns = row_.period_ns,
+                               .deadline_ns = row_.deadline_ns};
+  if (!started()) return demand;
+  const sched::TaskView view = scheduler_->View(task_);
+  demand.response_ns = view.response_ns;
+  demand.service_ns = view.service_ns;
+  return demand;
+}
+
+bool Client::TakeJustLearnt() {
+  if (learnt_ || !started()) return false;
+  if (row_.counters.jobs_completed < Admission::kJobsBeforeJudgement) return false;
+  learnt_ = scheduler_->View(task_).response_ns != 0;
+  return learnt_;
+}
+
+void Client::WarnOfAdmission(const std::string& why) {
+  row_.over_admission = 1;
+  spdlog::warn("{} does not fit: {}", Describe(), why);
 }
 
 std::string Client::Describe() const {

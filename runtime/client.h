@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/admission.h"
 #include "runtime/base/result.h"
 #include "runtime/completion/grant_book.h"
 #include "runtime/ingress/control_server.h"
@@ -64,6 +65,14 @@ class Client {
   sched::TaskId task() const { return task_; }
   lane::LaneOwner* lane() { return lane_.get(); }
   const std::string& name() const { return name_; }  // fit for a log line
+  std::string program() const { return row_.program; }
+
+  // What it needs, as far as learnt.
+  policy::TaskDemand Demand() const;
+  // True once, when its cost has become credible (Admission::kJobsBeforeJudgement).
+  bool TakeJustLearnt();
+  // It does not fit and stays: said in the log and in its row.
+  void WarnOfAdmission(const std::string& why);
   // "resnet18 (pid 12, client 3)".
   std::string Describe() const;
 
@@ -95,6 +104,7 @@ class Client {
   uint64_t bypassed_at_tick_ = 0;
   uint64_t recorded_at_tick_ = 0;
   bool bypassing_ = false;
+  bool learnt_ = false;
   SgprsTaskRow row_ = {};
   // Kept, so that a wake-up allocates nothing.
   std::vector<ingress::JobTracker::Release> released_;

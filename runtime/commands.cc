@@ -40,19 +40,40 @@ Reply Failed(const Status& status) {
   return {status.code() == ErrorCode::kInvalid ? kUsage : kFailed, OneLine(status.text())};
 }
 
-Reply Policies(const Daemon& daemon) {
+// `note`: what else there is to say of a change; empty = nothing.
+Reply Policies(const Daemon& daemon, const std::string& note = "") {
   std::string rows;
   for (const policy::PolicyRow& row : policy::PolicyTable()) {
     if (!rows.empty()) rows += ',';
     rows += fmt::format(R"({{"name":{},"help":{}}})", JsonString(row.name), JsonString(row.help));
   }
-  return {
-      0, fmt::format(R"({{"policy":{},"policies":[{}]}})", JsonString(daemon.policy_name()), rows)};
+  std::string options;
+  for (const policy::PolicyOptionRow& row : policy::PolicyOptionTable()) {
+    options += fmt::format("{}{}:{}", options.empty() ? "" : ",", JsonString(row.name),
+                           JsonString(row.show(daemon.policy_options())));
+  }
+  return {0, fmt::format(R"({{"policy":{},"overload":{},"admission":{},"options":{{{}}},)"
+                         R"("note":{},"policies":[{}]}})",
+                         JsonString(daemon.policy_name()),
+                         JsonString(policy::OverloadName(daemon.overload())),
+                         JsonString(policy::AdmissionName(daemon.admission())), options,
+                         JsonString(OneLine(note)), rows)};
 }
 
 Reply RunPolicy(Daemon* daemon, std::string_view rest) {
+  if (rest.empty()) return Policies(*daemon);
+  Result<std::string> note = daemon->SetPolicy(rest);
+  return note.ok() ? Policies(*daemon, *note) : Failed(note.status());
+}
+
+Reply RunOverload(Daemon* daemon, std::string_view rest) {
   if (!rest.empty()) {
-    if (Status set = daemon->SetPolicy(rest); !set.ok()) return Failed(set);
+    const std::optional<policy::OverloadMode> mode = policy::FindOverload(rest);
+    if (!mode) {
+      return {kUsage, "no overload mode '" + OneLine(rest) + "': use one of " +
+                          std::string(policy::kOverloadNames)};
+    }
+    daemon->SetOverload(*mode);
   }
   return Policies(*daemon);
 }
@@ -95,9 +116,8 @@ struct CommandRow {
   Reply (*run)(Daemon*, std::string_view rest);
 };
 constexpr CommandRow kCommands[] = {
-    {"policy", true, &RunPolicy},
-    {"trace", false, &RunTrace},
-    {"shutdown", false, &RunShutdown},
+    {"policy", true, &RunPolicy},   {"overload", true, &RunOverload},
+    {"trace", false, &RunTrace},    {"shutdown", false, &RunShutdown},
     {"version", true, &RunVersion},
 };
 

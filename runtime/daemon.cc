@@ -16,7 +16,11 @@
 namespace sgprs::runtime {
 
 Daemon::Daemon(loop::Loop* loop, DaemonOptions options)
-    : loop_(loop), options_(std::move(options)), policy_(options_.config.policy) {}
+    : loop_(loop),
+      options_(std::move(options)),
+      policy_(options_.config.policy),
+      overload_(options_.config.overload),
+      admission_(options_.config.admission) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Make(loop::Loop* loop, DaemonOptions options) {
   std::unique_ptr<Daemon> daemon(new Daemon(loop, std::move(options)));
@@ -68,9 +72,14 @@ std::variant<ingress::ControlHandler::Admission, ingress::Refusal> Daemon::OnHel
   if (Status device = EnsurePool(hello); !device.ok()) {
     return ingress::Refusal{SGPRS_REFUSE_DEVICE, device.text()};
   }
+  const std::string too_much = JudgeHello(hello);
+  if (!too_much.empty() && admission_.mode() == policy::AdmissionMode::kReject) {
+    return ingress::Refusal{SGPRS_REFUSE_ADMISSION, too_much};
+  }
   Result<Client*> client = AddClient(id, peer, hello);
   if (!client.ok()) return ingress::Refusal{SGPRS_REFUSE_FULL, client.status().text()};
   ++header_.clients_total;
+  if (!too_much.empty()) (*client)->WarnOfAdmission(too_much);
   if (clients_.size() == 1) ScheduleTick();  // the heartbeat, from now on
   Admission admission;
   admission.welcome.client_id = id;
@@ -91,6 +100,7 @@ Status Daemon::EnsurePool(const SgprsHello& hello) {
       DevicePool::Make(options_.config, policy_name(), hello);
   if (!pool.ok()) return pool.status();
   pool_ = std::move(*pool);
+  pool_->scheduler()->SetOverload(overload_, NowNs());
   spdlog::info("{}", pool_->Describe());
   TracePool();
   return Status::Ok();
@@ -179,8 +189,9 @@ std::string Daemon::policy_name() const {
   return pool_ != nullptr ? std::string(pool_->scheduler()->policy_name()) : policy_;
 }
 
-Status Daemon::SetPolicy(std::string_view name) {
-  if (policy::MakePolicy(name) == nullptr) {
+Result<std::string> Daemon::SetPolicy(std::string_view name) {
+  const std::unique_ptr<policy::Policy> wanted = policy::MakePolicy(name, options_.config.options);
+  if (wanted == nullptr) {
     return Status(ErrorCode::kInvalid, "no policy '" + observe::OneLine(name) + "': use one of " +
                                            std::string(policy::PolicyNames()));
   }
@@ -191,7 +202,58 @@ Status Daemon::SetPolicy(std::string_view name) {
   policy_ = name;
   decide_ = true;
   spdlog::info("policy {}", policy_);
-  return Status::Ok();
+  return SuitPool(wanted->traits().pool);
+}
+
+// Partitions are built by each client when it registers, so a pool can not change under one.
+// Without clients the next one gets a new pool.
+std::string Daemon::SuitPool(policy::PoolShape shape) {
+  if (pool_ == nullptr || pool_->shape() == shape) return "";
+  if (clients_.empty()) {
+    pool_.reset();
+    header_.partition_count = 0;
+    return "the pool is laid out anew for the next client";
+  }
+  return "the pool stays as its clients built it (" + pool_->Describe() +
+         "), which is not the layout that '" + policy_ + "' is meant for: to change it, restart " +
+         "the clients after the last of them has ended";
+}
+
+void Daemon::SetOverload(policy::OverloadMode mode) {
+  overload_ = mode;
+  if (pool_ != nullptr) pool_->scheduler()->SetOverload(mode, NowNs());
+  decide_ = true;
+  spdlog::info("overload {}", policy::OverloadName(mode));
+}
+
+// --- admission ---
+
+std::vector<policy::TaskDemand> Daemon::Demands(const Client* except) const {
+  std::vector<policy::TaskDemand> demands;
+  for (const auto& [id, client] : clients_) {
+    if (client.get() != except) demands.push_back(client->Demand());
+  }
+  return demands;
+}
+
+std::string Daemon::JudgeHello(const SgprsHello& hello) const {
+  if (admission_.mode() == policy::AdmissionMode::kOff) return "";
+  return policy::JudgeAdmission(Demands(nullptr), admission_.Expect(hello)).why;
+}
+
+void Daemon::JudgeLearnt(std::vector<std::pair<ingress::ConnectionId, std::string>>* cut) {
+  for (const auto& [id, client] : clients_) {
+    if (!client->TakeJustLearnt()) continue;
+    admission_.Remember(client->name(), client->program(), client->Demand());
+    if (admission_.mode() == policy::AdmissionMode::kOff) continue;
+    const std::string why = policy::JudgeAdmission(Demands(client.get()), client->Demand()).why;
+    if (why.empty()) continue;
+    if (admission_.mode() == policy::AdmissionMode::kReject) {
+      cut->emplace_back(id, "admission: " + why);
+    } else {
+      client->WarnOfAdmission(why);
+    }
+  }
 }
 
 Status Daemon::StartTrace(const std::string& path) {

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "runtime/admission.h"
 #include "runtime/client.h"
 #include "runtime/device_pool.h"
 #include "runtime/ingress/control_server.h"
@@ -42,7 +43,12 @@ class Daemon : public ingress::ControlHandler {
 
   // For commands (runtime/commands.h) and main.
   std::string policy_name() const;
-  Status SetPolicy(std::string_view name);
+  // What the pool is to the new policy, if that is worth a word; else empty.
+  Result<std::string> SetPolicy(std::string_view name);
+  policy::OverloadMode overload() const { return overload_; }
+  void SetOverload(policy::OverloadMode mode);
+  policy::AdmissionMode admission() const { return admission_.mode(); }
+  const policy::PolicyOptions& policy_options() const { return options_.config.options; }
   Status StartTrace(const std::string& path);
   // Path of the trace that ended. Error kNotFound: none is being written.
   Result<std::string> StopTrace();
@@ -65,6 +71,12 @@ class Daemon : public ingress::ControlHandler {
                             const SgprsHello& hello);
   // The pool for this client's device; laid out if there is none.
   Status EnsurePool(const SgprsHello& hello);
+  std::string SuitPool(policy::PoolShape shape);
+  // Why `hello` does not fit; empty if it fits or nobody asks.
+  std::string JudgeHello(const SgprsHello& hello) const;
+  // Judges whoever's cost was learnt since; appends who is to be cut, and why.
+  void JudgeLearnt(std::vector<std::pair<ingress::ConnectionId, std::string>>* cut);
+  std::vector<policy::TaskDemand> Demands(const Client* except) const;
   void OnBell(ingress::ConnectionId id);
   void Touch(Client* client);
   void Tick();
@@ -83,6 +95,8 @@ class Daemon : public ingress::ControlHandler {
   loop::Loop* const loop_;
   const DaemonOptions options_;
   std::string policy_;  // the one to begin with, until there is a scheduler
+  policy::OverloadMode overload_;
+  runtime::Admission admission_;
   std::unique_ptr<observe::StateSegment> state_;
   std::unique_ptr<observe::ScheduleTrace> trace_;
   std::unique_ptr<DevicePool> pool_;

@@ -15,7 +15,8 @@ namespace {
 constexpr uint64_t kTickNs = 100 * kNsPerMs;
 constexpr uint64_t kIdleTickNs = 1 * kNsPerSecond;
 
-void CopyName(char (&to)[SGPRS_NAME_BYTES], const std::string& from) {
+template <size_t kBytes>
+void CopyName(char (&to)[kBytes], std::string_view from) {
   std::memset(to, 0, sizeof(to));
   std::memcpy(to, from.data(), std::min(from.size(), sizeof(to) - 1));
 }
@@ -43,6 +44,7 @@ void Daemon::Tick() {
     Touch(client.get());
     if (Status lane = client->Tick(now_ns); !lane.ok()) broken.emplace_back(id, lane.text());
   }
+  JudgeLearnt(&broken);
   for (const auto& [id, why] : broken) server_->Cut(id, why);
   state_->SetAliveNs(now_ns);
   if (trace_ != nullptr) {
@@ -154,6 +156,8 @@ void Daemon::WriteRows(uint64_t now_ns) {
 void Daemon::WriteHeader(uint64_t now_ns) {
   header_.alive_ns = now_ns;
   CopyName(header_.policy, policy_name());
+  CopyName(header_.overload, policy::OverloadName(overload_));
+  CopyName(header_.admission, policy::AdmissionName(admission_.mode()));
   header_.clients = static_cast<uint32_t>(clients_.size());
   if (pool_ != nullptr) {
     header_.partition_count = pool_->partition_count();

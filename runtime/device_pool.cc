@@ -39,13 +39,12 @@ sched::SchedulerConfig MakeSchedulerConfig(const pool::Config& config, std::stri
 Result<std::unique_ptr<DevicePool>> DevicePool::Make(const pool::Config& config,
                                                      std::string_view policy,
                                                      const SgprsHello& hello) {
-  const std::unique_ptr<policy::Policy> chosen = policy::MakePolicy(policy);
+  const std::unique_ptr<policy::Policy> chosen = policy::MakePolicy(policy, config.options);
   if (chosen == nullptr) {
     return Status(ErrorCode::kInvalid, "no policy '" + std::string(policy) + "'");
   }
-  Result<std::vector<pool::PartitionSpan>> spans =
-      pool::LayOutPool(config.pool, {hello.sm_count, hello.sm_minimum, hello.sm_alignment},
-                       chosen->traits().pool);
+  Result<std::vector<pool::PartitionSpan>> spans = pool::LayOutPool(
+      config.pool, {hello.sm_count, hello.sm_minimum, hello.sm_alignment}, chosen->traits().pool);
   if (!spans.ok()) return spans.status();
   auto scheduler =
       sched::Scheduler::Make(MakeSchedulerConfig(config, policy, *spans, hello.sm_count));
@@ -56,6 +55,7 @@ Result<std::unique_ptr<DevicePool>> DevicePool::Make(const pool::Config& config,
   made->device_name_ = observe::OneLine(hello.device_name);
   made->sm_count_ = hello.sm_count;
   made->backend_ = config.pool.backend;
+  made->shape_ = chosen->traits().pool;
   made->spans_ = std::move(*spans);
   made->sm_actual_.assign(made->spans_.size(), 0);
   made->scheduler_ = std::move(*scheduler);

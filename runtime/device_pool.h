@@ -36,6 +36,8 @@ class DevicePool {
   Status CheckReady(const SgprsReady& ready) const;
   void NoteReady(const SgprsReady& ready);
 
+  // The layout that it was given, by the policy of that moment.
+  policy::PoolShape shape() const { return shape_; }
   sched::Scheduler* scheduler() { return scheduler_.get(); }
   uint32_t partition_count() const { return static_cast<uint32_t>(spans_.size()); }
   const pool::PartitionSpan& span(uint32_t partition) const { return spans_[partition]; }
@@ -52,6 +54,7 @@ class DevicePool {
   std::string device_name_;
   uint32_t sm_count_ = 0;
   SgprsBackend backend_ = SGPRS_BACKEND_GREEN;
+  policy::PoolShape shape_ = policy::PoolShape::kConfigured;
   std::vector<pool::PartitionSpan> spans_;
   std::vector<uint32_t> sm_actual_;  // smallest that a client got
   std::unique_ptr<sched::Scheduler> scheduler_;

@@ -111,6 +111,8 @@ Result<StateSnapshot> StateReader::Read(uint64_t now_ns) const {
   }
   snapshot.header.policy[SGPRS_NAME_BYTES - 1] = '\0';
   snapshot.header.device_name[SGPRS_NAME_BYTES - 1] = '\0';
+  snapshot.header.overload[sizeof(snapshot.header.overload) - 1] = '\0';
+  snapshot.header.admission[sizeof(snapshot.header.admission) - 1] = '\0';
   for (uint32_t i = 0; i < layout_.task_rows; ++i) {
     SgprsTaskRow row;
     const char* from = At(layout_.tasks_offset + uint64_t{i} * layout_.task_row_bytes);

@@ -164,6 +164,9 @@ std::vector<std::string> Degradations(const StateSnapshot& snapshot) {
       out.push_back(
           fmt::format("{} sent {} launches to the driver unrecorded", who, row.counters.bypassed));
     }
+    if (row.state != SGPRS_TASK_GONE && row.over_admission != 0) {
+      out.push_back(who + " does not fit into the pool (sgprsd's log says why)");
+    }
     if (row.state != SGPRS_TASK_GONE && row.counters.self_granted > 0) {
       out.push_back(
           fmt::format("{} issued {} launches without a grant", who, row.counters.self_granted));
@@ -195,7 +198,8 @@ std::string StatusText(const StateView& view) {
   out += fmt::format("device      {}\n", header.device_name[0] == '\0'
                                              ? "not known until a process registers"
                                              : Printable(header.device_name));
-  out += fmt::format("policy      {}\n", Printable(header.policy));
+  out += fmt::format("policy      {}, overload {}, admission {}\n", Printable(header.policy),
+                     Printable(header.overload), Printable(header.admission));
   out += fmt::format("pool        {} partitions: {}\n", view.now.partitions.size(),
                      PoolInWords(view.now));
   out += fmt::format("tasks       {}\n", StatesInWords(view.now));
@@ -220,25 +224,33 @@ std::string TasksText(const StateView& view) {
     table.AddColumn(title, TextTable::Align::kLeft);
   for (const char* title :
        {"PERIOD", "DEADLINE", "STAGES", "FPS", "ON-TIME", "MISS%", "LAST", "WORST", "SWITCHES",
-        "RECORDED", "GRANTED", "ISSUED", "COMPLETED", "BYPASSED"}) {
+        "HELD", "RECORDED", "GRANTED", "ISSUED", "COMPLETED", "BYPASSED"}) {
     table.AddColumn(title);
   }
   for (const SgprsTaskRow& row : view.now.tasks) {
     const Window window = WindowOf(view, row);
     const TaskRates rates = RatesOf(window.counters, window.ns);
     const SgprsTaskCounters& all = row.counters;
-    table.AddRow({Printable(row.name), std::to_string(row.pid),
-                  std::string(TaskClassWord(row.task_class)), std::string(TaskStateWord(row.state)),
+    table.AddRow({Printable(row.name),
+                  std::to_string(row.pid),
+                  std::string(TaskClassWord(row.task_class)),
+                  std::string(TaskStateWord(row.state)),
                   row.state == SGPRS_TASK_JOINING ? "-" : std::string(BackendWord(row.backend)),
-                  DurationOrDash(row.period_ns), DurationOrDash(row.deadline_ns),
+                  DurationOrDash(row.period_ns),
+                  DurationOrDash(row.deadline_ns),
                   row.stages == 0 ? "-" : std::to_string(row.stages),
                   fmt::format("{:.1f}", rates.completed_fps),
                   HasDeadline(row) ? fmt::format("{:.1f}", rates.on_time_fps) : "-",
                   HasDeadline(row) ? fmt::format("{:.1f}", rates.miss_percent) : "-",
-                  DurationOrDash(row.last_response_ns), DurationOrDash(row.worst_response_ns),
-                  std::to_string(all.switches), std::to_string(all.recorded),
-                  std::to_string(all.granted), std::to_string(all.issued),
-                  std::to_string(all.completed), std::to_string(all.bypassed)});
+                  DurationOrDash(row.last_response_ns),
+                  DurationOrDash(row.worst_response_ns),
+                  std::to_string(all.switches),
+                  std::to_string(row.jobs_held),
+                  std::to_string(all.recorded),
+                  std::to_string(all.granted),
+                  std::to_string(all.issued),
+                  std::to_string(all.completed),
+                  std::to_string(all.bypassed)});
   }
   return table.Format();
 }
@@ -293,7 +305,12 @@ Json TaskJson(const StateView& view, const SgprsTaskRow& row) {
                {"on_time_fps", rates.on_time_fps},
                {"miss_percent", rates.miss_percent},
                {"last_response_ns", row.last_response_ns},
-               {"worst_response_ns", row.worst_response_ns}};
+               {"worst_response_ns", row.worst_response_ns},
+               {"jobs_held", row.jobs_held},
+               {"longest_hold", row.longest_hold},
+               {"window_slots", row.window_slots},
+               {"worst_window", row.worst_window},
+               {"over_admission", row.over_admission != 0}};
   Json counters = Json::object();
 #define SGPRS_COUNTER(name, unit, help) counters[#name] = row.counters.name;
 #include "sgprs/abi/task_counters.inc"
@@ -320,6 +337,8 @@ Json StatusJson(const StateView& view) {
           {"device", header.device_name},
           {"sm_count", header.sm_count},
           {"policy", header.policy},
+          {"overload", header.overload},
+          {"admission", header.admission},
           {"partitions", view.now.partitions.size()},
           {"tasks", std::move(states)},
           {"completed_fps", rates.completed_fps},

@@ -52,7 +52,13 @@ typedef struct SgprsTaskRow {
   uint64_t cost_ns;      /* estimated cost of a whole job in the largest partition */
   SgprsTaskCounters counters;
   uint32_t response_histogram[SGPRS_HISTOGRAM_BUCKETS];
-  uint64_t reserved[8];
+  uint64_t jobs_held;       /* since 1.1: times that a job was held to its next release */
+  uint64_t longest_hold;    /* since 1.1: most releases in a row that were held */
+  uint32_t window_slots;    /* since 1.1: k of (m,k), 0 = not told */
+  uint32_t worst_window;    /* since 1.1: fewest releases met in any k in a row */
+  uint32_t over_admission;  /* since 1.1: 1 = did not fit when it was judged (admission warn) */
+  uint32_t padding;
+  uint64_t reserved[4];
 } SgprsTaskRow;
 SGPRS_ABI_SIZE(SgprsTaskRow, 584);
 
@@ -99,7 +105,9 @@ typedef struct SgprsStateHeader {
   uint64_t decisions;
   uint64_t decision_ns; /* time spent deciding */
   uint64_t grants;
-  uint64_t reserved[8];
+  char overload[16];  /* since 1.1: "late", "hold" */
+  char admission[16]; /* since 1.1: "off", "warn", "reject" */
+  uint64_t reserved[4];
 } SgprsStateHeader;
 SGPRS_ABI_SIZE(SgprsStateHeader, 328);
 

@@ -54,7 +54,7 @@ TEST(SgprsdCommands, WrongWordsAreNamed) {
   ASSERT_TRUE(tool.Connect(daemon.socket()).ok());
   const std::map<std::string, std::string> cases = {
       {"policy sgrps", "no policy 'sgrps': use one of sgprs"},
-      {"polcy", "no command 'polcy': use one of policy, trace, shutdown, version"},
+      {"polcy", "no command 'polcy': use one of policy, overload, trace, shutdown, version"},
       {"", "no command ''"},
       {"trace begin /tmp/x", "'trace begin': use trace start FILE or trace stop"},
       {"trace start relative", "'relative' is not an absolute path"},
@@ -69,7 +69,7 @@ TEST(SgprsdCommands, WrongWordsAreNamed) {
     EXPECT_THAT(reply.text, HasSubstr(text)) << line;
     EXPECT_EQ(reply.text.find('\n'), std::string::npos) << line;
   }
-  EXPECT_EQ(json::parse(tool.Command("version").text)["abi"], "1.0");
+  EXPECT_EQ(json::parse(tool.Command("version").text)["abi"], "1.1");
 }
 
 TEST(SgprsdCommands, ShutdownIsOrderly) {
