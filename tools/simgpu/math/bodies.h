@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels compute, on the host. A launch beyond these sizes computes nothing: its time is
-// simulated, its output stays as it was. Small enough that a network of usual size, of whose kernels
-// most are not computed anyway, does not spend the host's time.
+// simulated, its output stays as it was. Small enough that a network of usual size, of whose
+// kernels most are not computed anyway, does not spend the host's time.
 #ifndef SGPRS_TOOLS_SIMGPU_MATH_BODIES_H_
 #define SGPRS_TOOLS_SIMGPU_MATH_BODIES_H_
 
