@@ -13,6 +13,9 @@ namespace {
 constexpr uint32_t kTasks = 1;  // process ids of the trace
 constexpr uint32_t kPartitions = 2;
 constexpr uint64_t kLanesPerPartition = 100;
+// Perfetto names a thread by its id alone, whatever its process: apart from tasks, which count up
+// from 1, and within 32 bits.
+constexpr uint64_t kFirstPartitionTrack = 1'000'000'000;
 
 const char* ClassName(uint32_t task_class) {
   switch (task_class) {
@@ -84,7 +87,8 @@ TraceFile::Track ScheduleTrace::PartitionTrack(uint32_t partition, uint64_t begi
   auto lane = std::find_if(p.lane_end_ns.begin(), p.lane_end_ns.end(),
                            [&](uint64_t lane_end_ns) { return lane_end_ns <= begin_ns; });
   const auto index = static_cast<uint64_t>(lane - p.lane_end_ns.begin());
-  const TraceFile::Track track = {kPartitions, (partition + 1) * kLanesPerPartition + index};
+  const TraceFile::Track track = {kPartitions,
+                                  kFirstPartitionTrack + partition * kLanesPerPartition + index};
   if (lane == p.lane_end_ns.end()) {
     p.lane_end_ns.push_back(end_ns);
     file_->NameThread(track,
@@ -103,7 +107,10 @@ void ScheduleTrace::AddStage(const StageTrace& stage) {
                                 : std::clamp(stage.first_issue_ns, stage.granted_ns, end_ns);
   const std::string args = StageArgs(stage);
   const std::string name = fmt::format("stage {}", stage.stage + 1);
-  const uint64_t own_begin_ns = std::max({begin_ns, ends.stage_ns, ends.job_ns});
+  // Behind the first nanosecond of its job, which is written later: of slices that begin together
+  // the first written is taken for the outer one.
+  const uint64_t job_begin_ns = ends.job_ns == 0 ? 0 : ends.job_ns + 1;
+  const uint64_t own_begin_ns = std::max({begin_ns, ends.stage_ns, job_begin_ns});
   if (own_begin_ns <= end_ns) {
     file_->Slice({kTasks, stage.task}, name, own_begin_ns, end_ns, args);
     ends.stage_ns = end_ns;

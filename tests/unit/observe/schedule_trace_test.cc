@@ -61,9 +61,9 @@ TEST_F(ScheduleTraceTest, StagesLieInTheirJob) {
     if (slice["pid"] == 1) by_name[slice["name"]] = slice;
   }
   ASSERT_EQ(by_name.size(), 3u);
-  EXPECT_DOUBLE_EQ(by_name["job 1 on time"]["ts"], 1.0);
-  EXPECT_DOUBLE_EQ(by_name["job 1 on time"]["dur"], 3.0);
-  EXPECT_DOUBLE_EQ(by_name["stage 2"]["ts"], 3.0);  // they do not overlap
+  EXPECT_NEAR(by_name["job 1 on time"]["ts"].get<double>(), 1.0, 0.0005);
+  EXPECT_NEAR(by_name["job 1 on time"]["dur"].get<double>(), 3.0, 0.0005);
+  EXPECT_NEAR(by_name["stage 2"]["ts"].get<double>(), 3.0, 0.0005);  // they do not overlap
 }
 
 TEST_F(ScheduleTraceTest, LateJobDoesNotOverlapItsSuccessor) {
@@ -72,9 +72,35 @@ TEST_F(ScheduleTraceTest, LateJobDoesNotOverlapItsSuccessor) {
   const std::vector<json> slices = Slices();
   ASSERT_EQ(slices.size(), 2u);
   EXPECT_EQ(slices[0]["name"], "job 1 missed");
-  EXPECT_DOUBLE_EQ(slices[1]["ts"], 5.0);
+  EXPECT_NEAR(slices[1]["ts"].get<double>(), 5.0, 0.0005);
   EXPECT_EQ(slices[1]["args"]["release_ns"], 3000);
   EXPECT_EQ(slices[1]["args"]["response_ns"], 3000);
+}
+
+// The successor's first stage was issued before the late job ended: job and stage would begin at
+// once.
+TEST_F(ScheduleTraceTest, StageBeginsBehindItsJob) {
+  trace_->AddJob({.task = 7, .job = 1, .release_ns = 1000, .complete_ns = 5000, .on_time = false});
+  trace_->AddStage(Stage(7, 0, 4000, 5500));
+  trace_->AddJob({.task = 7, .job = 2, .release_ns = 3000, .complete_ns = 6000});
+  std::map<std::string, double> begin;
+  for (const json& slice : Slices()) begin[slice["name"]] = slice["ts"].get<double>();
+  EXPECT_LT(begin["job 2 on time"], begin["stage 1"]);
+}
+
+// Perfetto names threads by their ids, whatever the process.
+TEST_F(ScheduleTraceTest, TracksHaveIdsOfTheirOwn) {
+  for (uint64_t task = 8; task < 300; ++task) trace_->AddTask(task, "t", {});
+  for (uint32_t partition = 0; partition < 3; ++partition) {
+    StageTrace stage = Stage(7, partition, 1000 + partition * 1000, 2000 + partition * 1000);
+    stage.partition = partition;
+    trace_->AddStage(stage);
+  }
+  std::map<uint64_t, int> seen;
+  for (const json& event : Events("M")) {
+    if (event["name"] == "thread_name") ++seen[event["tid"].get<uint64_t>()];
+  }
+  for (const auto& [tid, times] : seen) EXPECT_EQ(times, 1) << tid;
 }
 
 TEST_F(ScheduleTraceTest, ConcurrentStagesOfAPartitionGetTracksOfTheirOwn) {

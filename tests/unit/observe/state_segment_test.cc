@@ -47,11 +47,11 @@ TEST_F(StateSegmentTest, RowsReachTheReader) {
   SgprsTaskRow row = {};
   row.state = SGPRS_TASK_SCHEDULED;
   row.counters.recorded = 42;
-  row.reserved[7] = 9;
+  row.reserved[3] = 9;
   std::strcpy(row.name, "task");
   state_->WriteTask(1023, row);
   EXPECT_EQ(task(1023).counters.recorded, 42u);
-  EXPECT_EQ(task(1023).reserved[7], 9u);
+  EXPECT_EQ(task(1023).reserved[3], 9u);
   EXPECT_EQ(task(1023).seqcount % 2, 0u);
   EXPECT_NE(task(1023).seqcount, 0u);
   EXPECT_EQ(task(1022).state, static_cast<uint32_t>(SGPRS_TASK_NONE));
@@ -92,7 +92,7 @@ TEST_F(StateSegmentTest, ReadersSeeWholeRows) {
     SgprsTaskRow row = {};
     for (uint64_t i = 1; !stop.load(std::memory_order_relaxed); ++i) {
       row.joined_ns = i;
-      row.reserved[7] = i;
+      row.reserved[3] = i;
       state_->WriteTask(0, row);
     }
   });

@@ -35,10 +35,28 @@ TEST(TraceFile, IsWholeAfterEveryFlush) {
   const json events = ReadJson(path)["traceEvents"];
   ASSERT_EQ(events.size(), 4u);
   EXPECT_EQ(events[0]["args"]["name"], "tasks \"quoted\"");
-  EXPECT_DOUBLE_EQ(events[2]["ts"], 1234.567);
-  EXPECT_DOUBLE_EQ(events[2]["dur"], 765.433);
+  EXPECT_NEAR(events[2]["ts"].get<double>(), 1234.567, 0.0005);
+  EXPECT_NEAR(events[2]["dur"].get<double>(), 765.433, 0.0005);
   EXPECT_EQ(events[2]["args"]["job"], 3);
   EXPECT_EQ(events[3]["ph"], "i");
+  unlink(path.c_str());
+}
+
+// Perfetto reads a double, multiplies by 1000 and cuts off.
+TEST(TraceFile, NoNanosecondIsLostByWhoCutsOff) {
+  const std::string path = TempPath();
+  auto file = TraceFile::Open(path);
+  ASSERT_TRUE(file.ok());
+  std::vector<uint64_t> times;
+  for (uint64_t i = 0; i < 1000; ++i) times.push_back(2'000'000'000'000'000 + i * 1'000'003);
+  for (const uint64_t ns : times) (*file)->Slice({1, 1}, "s", ns, ns + 999'999, "");
+  file->reset();
+  const json events = ReadJson(path)["traceEvents"];
+  ASSERT_EQ(events.size(), times.size());
+  for (size_t i = 0; i < times.size(); ++i) {
+    EXPECT_EQ(static_cast<uint64_t>(events[i]["ts"].get<double>() * 1000), times[i]);
+    EXPECT_EQ(static_cast<uint64_t>(events[i]["dur"].get<double>() * 1000), 999'999u);
+  }
   unlink(path.c_str());
 }
 
