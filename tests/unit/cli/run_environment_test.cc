@@ -71,6 +71,24 @@ TEST(RunEnvironmentTest, SimulationPutsTheStandInFirst) {
   EXPECT_EQ(out.at("SGPRS_SIMGPU_KERNELS"), "/k/a.so:/k/b.so:" + kAt.demo_kernels + ":/old.so");
 }
 
+TEST(RunEnvironmentTest, StandInsComeBehindTheShimInSimulationAlone) {
+  Installation at = kAt;
+  at.stand_ins = {"/l/libcudart.so.13", "/l/libcudnn.so.9"};
+  at.stand_in_kernels = {"/l/libmath-kernels.so"};
+  RunOptions options;
+  for (bool simulate : {false, true}) {
+    options.simulate = simulate;
+    const Result<Variables> out = BuildRunEnvironment(options, at, [](const char* name) {
+      return std::string(name) == "LD_PRELOAD" ? "/old.so" : nullptr;
+    });
+    ASSERT_TRUE(out.ok());
+    const std::string between = simulate ? ":/l/libcudart.so.13:/l/libcudnn.so.9" : "";
+    EXPECT_EQ(out->at("LD_PRELOAD"), kAt.shim + between + ":/old.so");
+    if (!simulate) continue;
+    EXPECT_EQ(out->at("SGPRS_SIMGPU_KERNELS"), "/l/libmath-kernels.so:" + kAt.demo_kernels);
+  }
+}
+
 TEST(RunEnvironmentTest, RefusesPathsThatLdPreloadSplits) {
   const Result<Variables> out = BuildRunEnvironment({}, Installation::At("/my tools/bin"),
                                                     [](const char*) { return nullptr; });
