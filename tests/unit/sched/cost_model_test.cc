@@ -54,5 +54,28 @@ TEST(CostModelTest, LargerIsNeverSlower) {
   EXPECT_EQ(model.LargestCost(0), 500u);
 }
 
+TEST(CostModelTest, MeanInsteadOfMaximum) {
+  const std::vector<uint32_t> sms = {34, 34};
+  const SizeClasses sizes(sms);
+  CostModel costs(&sizes, 3, /*mean=*/true);
+  costs.Reset(1);
+  for (const uint64_t ns : {100, 200, 300, 400}) costs.Record(0, 1, ns);
+  EXPECT_EQ(costs.Costs(0)[0], 300u) << "of the last three";
+}
+
+TEST(CostModelTest, SeedsOfOtherSizesAreScaledToTheNearest) {
+  const std::vector<uint32_t> sms = {10, 40};
+  const SizeClasses sizes(sms);
+  CostModel costs(&sizes, 3);
+  costs.Reset(1);
+  costs.Seed(0, 40, 1000);
+  EXPECT_EQ(costs.Costs(0)[1], 1000u);
+  EXPECT_GT(costs.Costs(0)[0], 2000u);
+  costs.Reset(1);
+  costs.Seed(0, 68, 1000);
+  EXPECT_GT(costs.Costs(0)[1], 1000u);
+  EXPECT_LT(costs.Costs(0)[1], 1700u);
+}
+
 }  // namespace
 }  // namespace sgprs::sched

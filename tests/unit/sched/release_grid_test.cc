@@ -80,5 +80,15 @@ TEST(ReleaseGridTest, TimeRunningBackwardsIsHarmless) {
   EXPECT_EQ(grid.Next(3 * kT, 0).release_ns, 3 * kT);
 }
 
+// A process that was held presents its jobs early; they wait for their release.
+TEST(ReleaseGridTest, PacedLaunchesWaitForTheNextPoint) {
+  ReleaseGrid grid(kT);
+  grid.Next(0, 0);
+  EXPECT_EQ(grid.Next(kT / 2, 0, /*paced=*/true).release_ns, kT);
+  grid.Shift(2);
+  EXPECT_EQ(grid.Next(3 * kT + 100, 0, /*paced=*/true).release_ns, 4 * kT);
+  EXPECT_EQ(grid.Next(4 * kT + 100, 0, /*paced=*/false).release_ns, 4 * kT + 100);
+}
+
 }  // namespace
 }  // namespace sgprs::sched
