@@ -54,9 +54,7 @@ class DarisPolicy : public Policy {
   explicit DarisPolicy(const PolicyOptions& options) : options_(options) {}
 
   PolicyTraits traits() const override {
-    return {.staged = options_.staging,
-            .level_slots = options_.level_slots,
-            .lookahead = options_.lookahead};
+    return {.staged = options_.staging, .level_slots = options_.level_slots};
   }
 
   Placement Place(const StageView& stage, const Snapshot& snapshot) override {

@@ -88,7 +88,6 @@ struct PolicyTraits {
   PoolShape pool = PoolShape::kConfigured;
   bool bounded = true;       // false: a partition takes every stage at once, capacity or not
   bool level_slots = false;  // PolicyOptions::level_slots
-  uint32_t lookahead = 0;    // PolicyOptions::lookahead
   Stealing stealing = Stealing::kNothing;
 };
 

@@ -146,8 +146,6 @@ constexpr PolicyOptionRow kRows[] = {
     {"staging", "true, false", "false: a job is one stage", SGPRS_FLAG(staging)},
     {"switching", "true, false", "false: a task stays in the partition of its first stage",
      SGPRS_FLAG(switching)},
-    {"lookahead", "0 or 1", "stages granted before their predecessor is complete",
-     SGPRS_NUMBER(lookahead, 0, 1)},
 };
 
 #undef SGPRS_NUMBER

@@ -53,8 +53,6 @@ struct PolicyOptions {
   bool level_slots = false;
   bool staging = true;    // false: a job is one stage
   bool switching = true;  // false: a task stays in the partition of its first stage
-  // Stages granted before their predecessor is complete; the shim orders them on the device.
-  uint32_t lookahead = 0;
 
   friend bool operator==(const PolicyOptions&, const PolicyOptions&) = default;
 };

@@ -15,7 +15,6 @@ class RmPolicy : public Policy {
   PolicyTraits traits() const override {
     return {.staged = options_.staging,
             .level_slots = options_.level_slots,
-            .lookahead = options_.lookahead,
             .stealing = Stealing::kBestEffort};
   }
 

@@ -19,7 +19,6 @@ class SgprsPolicy : public Policy {
   PolicyTraits traits() const override {
     return {.staged = options_.staging,
             .level_slots = options_.level_slots,
-            .lookahead = options_.lookahead,
             .stealing = options_.switching ? Stealing::kBestEffort : Stealing::kNothing};
   }
 

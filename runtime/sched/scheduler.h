@@ -94,8 +94,7 @@ struct TaskConfig {
   std::optional<TaskProfile> profile;  // with it nothing is to be learnt first
 };
 
-// Launches [from, upto) of the job may be issued on `partition`. With lookahead a grant may come
-// before the task's stage before it is complete: it begins when that is.
+// Launches [from, upto) of the job may be issued on `partition`.
 struct Grant {
   TaskId task = 0;
   uint64_t job = 0;

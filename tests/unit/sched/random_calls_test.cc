@@ -27,7 +27,6 @@ class RandomCalls {
     config.options.early_release_gate = Below(3) == 0;
     config.options.staging = Below(4) != 0;
     config.options.switching = Below(4) != 0;
-    config.options.lookahead = Below(2);
     Result<std::unique_ptr<Scheduler>> made = Scheduler::Make(config);
     scheduler_ = std::move(*made);
   }
