@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the shim's tables from cuda.h, shim/hooked_calls.inc and abi_variants.txt.
+"""Makes the shim's tables from CUDA's headers, shim/hooked_calls.inc and abi_variants.txt.
 
-  gen_calls.py --table [--cuda-include DIR]        prints: symbol, base, treatment, why
+  gen_calls.py --table [--cuda-include DIR]        prints: symbol, base, treatment, how, family
+  gen_calls.py --exports FILE [--cuda-include DIR] prints the names in FILE (one a line, or what
+                                                   `nm -D` says of a driver) that the shim does not
+                                                   export, and exits 1 if there are any
   gen_calls.py --output-dir DIR --cuda-include DIR writes calls.gen.h, calls.gen.inc,
                                                    trampolines.gen.inc, symbols.gen.txt
 """
@@ -14,9 +17,11 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODES = ([], ["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"], ["-D__CUDA_API_VERSION_INTERNAL"])
+INTEROP = ("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h")
 PROFILER = ("cuProfilerInitialize", "cuProfilerStart", "cuProfilerStop")
 FALLBACK = {
     "RECORD": "DRAIN", "SYNC": "DRAIN", "QUERY": "DRAIN", "CAPTURE": "DRAIN", "DESTROY": "DRAIN",
+    "DIRECT": "DRAIN",
     "CREATE": "FORWARD", "START": "FORWARD", "LOOKUP": "FORWARD",
     "DRAIN": "DRAIN", "FORWARD": "FORWARD",
 }  # fmt: skip
@@ -43,48 +48,78 @@ def prototypes(compiler, include):
     return found
 
 
+def interop_symbols(include):
+    """Names that the graphics headers declare. They are read as they stand: to compile them takes the
+    graphics libraries' own headers."""
+    found = set()
+    for header_name in INTEROP:
+        try:
+            with open(os.path.join(include, header_name), encoding="utf-8") as file:
+                text = file.read()
+        except FileNotFoundError:
+            continue
+        found.update(re.findall(r"\bCUresult\s+CUDAAPI\s+(cu[A-Z]\w*)\s*\(", text))
+        found.update(re.findall(r"#\s*define\s+cu[A-Z]\w*\s+(cu[A-Z]\w*_v\d+)\s", text))
+    return {name for name in found if not name.startswith("cuWGL")}  # Windows
+
+
 def base_of(symbol):
     """Name under which cuGetProcAddress knows the symbol."""
     return re.sub(r"_v\d+$", "", re.sub(r"_pt[ds][sz]$", "", symbol))
 
 
 def read_rows(path):
-    """Rows of hooked_calls.inc: ({symbol: treatment}, {base: treatment})."""
-    calls, bases = {}, {}
+    """Rows of hooked_calls.inc: ({symbol: (treatment, family)}, {base: ...}, {family: why})."""
+    calls, bases, groups = {}, {}, {}
+    group = None
     with open(path, encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-    for kind, name, treatment in re.findall(r"SGPRS_(CALL|BASE)\((\w+),\s*(\w+)\)", text):
+    rows = r'SGPRS_GROUP\(\s*"([^"]*)",\s*"([^"]*)"\)|SGPRS_(CALL|BASE)\((\w+),\s*(\w+)\)'
+    for new_group, why, kind, name, treatment in re.findall(rows, text):
+        if new_group:
+            group = new_group
+            groups[group] = why
+            continue
+        if group is None:
+            fail(f"{path}: {name} stands before the first SGPRS_GROUP")
         table = calls if kind == "CALL" else bases
         if treatment not in FALLBACK or (kind == "BASE" and treatment not in ("DRAIN", "FORWARD")):
             fail(f"{path}: {name}: treatment {treatment} is not known")
         if name in table:
             fail(f"{path}: {name} has two rows")
-        table[name] = treatment
-    return calls, bases
+        table[name] = (treatment, group)
+    return calls, bases, groups
 
 
 class Calls:
     """Every symbol with its treatment; `symbols` is sorted as strcmp sorts."""
 
-    def __init__(self, protos, rows_path):
-        self.symbols = sorted(protos)
+    def __init__(self, protos, interop, rows_path):
+        self.interop = interop - set(protos)
+        self.symbols = sorted(set(protos) | interop)
         self.protos = protos
-        self.calls, self.bases = read_rows(rows_path)
+        self.calls, self.bases, _ = read_rows(rows_path)
         known_bases = {base_of(symbol) for symbol in self.symbols}
         for name in sorted((set(self.calls) - set(protos)) | (set(self.bases) - known_bases)):
             print(f"gen_calls.py: warning: {name} has a row, but cuda.h has no such call",
                   file=sys.stderr)
         self.hooked = [symbol for symbol in self.symbols if symbol in self.calls]
 
+    def takes_stream(self, symbol):
+        return re.search(r"\bCUstream\s+\w+", self.protos.get(symbol, "")) is not None
+
     def treatment(self, symbol):
-        """(treatment, why)"""
+        """(treatment, how it was found, family)"""
         if symbol in self.calls:
-            return self.calls[symbol], "row"
+            return self.calls[symbol][0], "row", self.calls[symbol][1]
         if base_of(symbol) in self.bases:
-            return self.bases[base_of(symbol)], "base row"
-        if re.search(r"\bCUstream\s+\w+", self.protos[symbol]):
-            return "DRAIN", "takes a stream"
-        return "FORWARD", "default"
+            treatment, group = self.bases[base_of(symbol)]
+            return treatment, "base", group
+        if symbol in self.interop:
+            return "DRAIN", "interop", "graphics"
+        if self.takes_stream(symbol):
+            return "DRAIN", "stream", "no row"
+        return "FORWARD", "default", "no row"
 
 
 def read_variants(path, symbols):
@@ -163,6 +198,16 @@ def trampolines(calls):
     return "\n".join(lines) + "\n"
 
 
+def missing_exports(calls, path):
+    """Prints the driver symbols of `path` that `calls` has not; how many those are."""
+    with open(path, encoding="utf-8") as file:
+        names = {line.split()[-1].split("@")[0] for line in file if line.strip()}
+    missing = sorted(n for n in names if re.match(r"cu[A-Z]", n) and n not in set(calls.symbols))
+    for name in missing:
+        print(name)
+    return len(missing)
+
+
 def write(path, text):
     """Leaves an unchanged file alone, so that nothing is rebuilt for nothing."""
     try:
@@ -181,15 +226,19 @@ def main():
     parser.add_argument("--compiler", default="cc")
     parser.add_argument("--output-dir")
     parser.add_argument("--table", action="store_true", help="print every symbol's treatment")
+    parser.add_argument("--exports", metavar="FILE", help="what a driver exports")
     options = parser.parse_args()
-    if not options.table and not options.output_dir:
-        parser.error("give --table or --output-dir")
+    if not options.table and not options.output_dir and not options.exports:
+        parser.error("give --table, --exports or --output-dir")
     protos = prototypes(options.compiler, options.cuda_include)
-    calls = Calls(protos, os.path.join(HERE, "..", "hooked_calls.inc"))
+    calls = Calls(protos, interop_symbols(options.cuda_include),
+                  os.path.join(HERE, "..", "hooked_calls.inc"))
     if options.table:
         for symbol in calls.symbols:
-            print("%-52s %-46s %-8s %s" % (symbol, base_of(symbol), *calls.treatment(symbol)))
+            print("%-52s %-46s %-8s %-8s %s" % (symbol, base_of(symbol), *calls.treatment(symbol)))
         return
+    if options.exports:
+        sys.exit(1 if missing_exports(calls, options.exports) else 0)
     variants = read_variants(os.path.join(HERE, "abi_variants.txt"), set(calls.symbols))
     os.makedirs(options.output_dir, exist_ok=True)
     for name, text in (

@@ -42,7 +42,49 @@ def targets(root):
     return table(("target", "what it does"), [(f"`make {name}`", what) for name, what in rows])
 
 
-TABLES = {"environment": environment, "counters": counters, "targets": targets}
+# What the shim does, in one word, by treatment of hooked_calls.inc.
+SHIM_DOES = {
+    "RECORD": "record", "QUERY": "answer", "LOOKUP": "answer", "SYNC": "drain", "CAPTURE": "drain", "DESTROY": "drain",
+    "DRAIN": "drain", "DIRECT": "forward", "CREATE": "forward", "START": "forward", "FORWARD": "forward",
+}  # fmt: skip
+
+
+def shim_calls(root):
+    """Symbols by family and by what the shim does; the symbols of a base name are in abi_variants.txt."""
+    variants = {}
+    for line in (root / "shim/interpose/abi_variants.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            base, _, *entries = line.split()
+            variants.setdefault(base, set()).update(entry.split(":")[1] for entry in entries)
+    for name in ("cuProfilerInitialize", "cuProfilerStart", "cuProfilerStop"):
+        variants.setdefault(name, {name})
+    text = (root / "shim/hooked_calls.inc").read_text(encoding="utf-8")
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    families, own, bases = {}, {}, {}
+    family = None
+    rows = r'SGPRS_GROUP\(\s*"([^"]*)",\s*"([^"]*)"\)|SGPRS_(CALL|BASE)\((\w+),\s*(\w+)\)'
+    for name, why, kind, symbol, treatment in re.findall(rows, text):
+        if name:
+            family = name
+            families[family] = why
+        else:
+            (own if kind == "CALL" else bases)[symbol] = (family, SHIM_DOES[treatment])
+    counts = {name: {} for name in families}
+    for symbols in variants.values():
+        for symbol in symbols:
+            base = re.sub(r"_v\d+$", "", re.sub(r"_pt[ds][sz]$", "", symbol))
+            row = own.get(symbol) or bases.get(base)
+            if row is None:
+                raise SystemExit(f"gen_docs: {symbol} has no row in shim/hooked_calls.inc")
+            counts[row[0]][row[1]] = counts[row[0]].get(row[1], 0) + 1
+    does = ("record", "answer", "drain", "forward")
+    lines = [(name, *(str(counts[name].get(word, "")) for word in does), why) for name, why in families.items()]
+    sums = [sum(count.get(word, 0) for count in counts.values()) for word in does]
+    lines.append(("**all " + str(sum(sums)) + "**", *(f"**{n}**" for n in sums), ""))
+    return table(("family", *does, "why"), lines)
+
+
+TABLES = {"environment": environment, "counters": counters, "targets": targets, "shim_calls": shim_calls}
 
 
 def fill(text, root):
