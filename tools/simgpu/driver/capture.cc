@@ -179,6 +179,16 @@ CUresult CaptureWait(Stream* stream, Event* event, bool* captured) {
   return CUDA_SUCCESS;
 }
 
+CUresult CaptureAllocation(Stream* stream, CUdevice, size_t, CUdeviceptr*, bool* captured) {
+  *captured = false;
+  return RefuseOnStream(stream);
+}
+
+CUresult CaptureFree(Stream* stream, CUdeviceptr, bool* captured) {
+  *captured = false;
+  return RefuseOnStream(stream);
+}
+
 CUresult RefuseOnStream(Stream* stream) {
   std::lock_guard<std::mutex> lock(Mutex());
   Capture* capture = stream->capture.load();

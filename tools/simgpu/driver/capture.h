@@ -34,6 +34,10 @@ CUresult CaptureCommand(Stream* stream, CommandKind kind, OpKind op_kind, const 
 // cuEventRecord, cuStreamWaitEvent.
 CUresult CaptureRecord(Stream* stream, Event* event, bool* captured);
 CUresult CaptureWait(Stream* stream, Event* event, bool* captured);
+// cuMemAllocAsync, cuMemFreeAsync: memory nodes.
+CUresult CaptureAllocation(Stream* stream, CUdevice device, size_t bytes, CUdeviceptr* pointer,
+                           bool* captured);
+CUresult CaptureFree(Stream* stream, CUdeviceptr pointer, bool* captured);
 // A call that a capturing stream can not have (wait, query, ...): breaks its capture, 900.
 CUresult RefuseOnStream(Stream* stream);
 CUresult RefuseOnContext(Context* context);

@@ -8,6 +8,7 @@
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
 #include "tools/simgpu/driver/thread_state.h"
+#include "tools/simgpu/driver/visible_devices.h"
 
 using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no namespace
 
@@ -17,13 +18,12 @@ CUcontext Handle(Context* context) { return reinterpret_cast<CUcontext>(context)
 
 CUresult Create(CUcontext* out, unsigned int flags, CUdevice dev, uint32_t sm_limit,
                 unsigned int api_version) {
-  if (CUresult status = Enter()) return status;
+  if (CUresult status = EnterWithDevice(dev)) return status;
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
   if (!ContextFlagsValid(flags)) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard<std::mutex> lock(ObjectMutex());
   Context* context;
-  if (CUresult result = NewContext(Context::Kind::kExplicit, flags, sm_limit, &context)) {
+  if (CUresult result = NewContext(dev, Context::Kind::kExplicit, flags, sm_limit, &context)) {
     return result;
   }
   context->api_version = api_version;
@@ -140,7 +140,7 @@ SIM_API CUresult cuCtxGetDevice(CUdevice* device) {
   Context* context;
   if (CUresult status = EnterWithContext(&context)) return status;
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *device = 0;
+  *device = context->device;
   return CUDA_SUCCESS;
 }
 SIM_API CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext ctx) {
@@ -148,7 +148,7 @@ SIM_API CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext ctx) {
   Context* context;
   if (CUresult status = FindContext(ctx, true, &context)) return status;
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *device = 0;
+  *device = context->device;
   return CUDA_SUCCESS;
 }
 

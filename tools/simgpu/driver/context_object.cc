@@ -6,15 +6,20 @@
 #include "tools/simgpu/driver/memory_table.h"
 #include "tools/simgpu/driver/module.h"
 #include "tools/simgpu/driver/process.h"
+#include "tools/simgpu/driver/visible_devices.h"
 
 namespace sgprs::simgpu::driver {
 namespace {
 
-uint32_t g_next_context = kMaxDevices + 1;  // under ObjectMutex()
-uint64_t g_next_unique = 1;                     // under ObjectMutex()
-Context* g_primary = nullptr;                   // under ObjectMutex()
-int g_primary_count = 0;                        // under ObjectMutex()
-unsigned int g_primary_flags = 0;               // under ObjectMutex()
+// All under ObjectMutex().
+uint32_t g_next_context = kPrimaryContext + kMaxDevices;
+uint64_t g_next_unique = 1;
+struct Primary {
+  Context* context = nullptr;
+  int count = 0;
+  unsigned int flags = 0;
+};
+Primary g_primaries[kMaxDevices];  // by ordinal
 
 void SetDefaults(Context* context) {
   context->limits[CU_LIMIT_STACK_SIZE] = 1024;
@@ -30,6 +35,7 @@ CUresult Tell(CommandKind kind, const Context& context) {
   command.kind = static_cast<uint32_t>(kind);
   command.context = context.id;
   command.sm_limit = context.sm_limit;
+  command.device = PhysicalIndex(context.device);
   return TheProcess().queue.SendControl(command);
 }
 
@@ -57,12 +63,15 @@ uint32_t RoundSmLimit(uint32_t asked) {
   return std::min((std::min(asked, all) + 1) / 2 * 2, all);
 }
 
-CUresult NewContext(Context::Kind kind, unsigned int flags, uint32_t sm_limit, Context** out) {
+CUresult NewContext(CUdevice device, Context::Kind kind, unsigned int flags, uint32_t sm_limit,
+                    Context** out) {
   if (CUresult result = TheProcess().executor.EnsureStarted()) return result;
   Context* context = Contexts().New();
   if (context == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   context->kind = kind;
-  context->id = kind == Context::Kind::kPrimary ? kPrimaryContext : g_next_context++;
+  context->id =
+      kind == Context::Kind::kPrimary ? kPrimaryContext + PhysicalIndex(device) : g_next_context++;
+  context->device = device;
   context->unique_id = g_next_unique++;
   context->root = context;
   context->flags = flags;
@@ -77,18 +86,20 @@ CUresult NewContext(Context::Kind kind, unsigned int flags, uint32_t sm_limit, C
   return CUDA_SUCCESS;
 }
 
-CUresult NewGreenView(GreenContext* green, Context** out) {
+CUresult NewGreenView(CUdevice device, GreenContext* green, Context** out) {
+  Context* primary = g_primaries[device].context;
   Context* view = Contexts().New();
   if (view == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  view->device = device;
   view->kind = Context::Kind::kGreenView;
   view->unique_id = g_next_unique++;
-  view->root = g_primary;
+  view->root = primary;
   view->green = green;
-  view->flags = g_primary->flags;
+  view->flags = primary->flags;
   SetDefaults(view);
   {
     std::lock_guard<std::mutex> lock(TheProcess().queue.mutex());
-    g_primary->views.push_back(view);
+    primary->views.push_back(view);
   }
   view->usable.store(true, std::memory_order_release);  // pairs with ContextStatus
   *out = view;
@@ -110,6 +121,7 @@ CUresult CloseContext(Context* context) {
     DropStreamsOf(view);
   }
   DropModulesOf(context);
+  ++context->generation;  // its events and graph nodes die
   Memory().FreeAllOf(context);
   if (context->kind == Context::Kind::kExplicit)
     return Tell(CommandKind::kContextDestroy, *context);
@@ -119,29 +131,27 @@ CUresult CloseContext(Context* context) {
   return CUDA_SUCCESS;
 }
 
-Context* PrimaryContext() {
-  std::lock_guard<std::mutex> lock(ObjectMutex());
-  return g_primary;
-}
-
-CUresult RetainPrimaryLocked(Context** context) {
-  if (g_primary == nullptr) {
-    if (CUresult result = NewContext(Context::Kind::kPrimary, g_primary_flags, 0, &g_primary)) {
+CUresult RetainPrimary(CUdevice device, Context** context) {
+  Primary& primary = g_primaries[device];
+  if (primary.context == nullptr) {
+    if (CUresult result =
+            NewContext(device, Context::Kind::kPrimary, primary.flags, 0, &primary.context)) {
       return result;
     }
-  } else if (g_primary_count == 0) {
-    SetDefaults(g_primary);
-    g_primary->flags = g_primary_flags;
-    g_primary->usable.store(true, std::memory_order_release);  // pairs with ContextStatus
+  } else if (primary.count == 0) {
+    SetDefaults(primary.context);
+    primary.context->flags = primary.flags;
+    primary.context->usable.store(true, std::memory_order_release);  // pairs with ContextStatus
   }
-  ++g_primary_count;
-  *context = g_primary;
+  ++primary.count;
+  *context = primary.context;
   return CUDA_SUCCESS;
 }
 
-CUresult ReleasePrimaryLocked() {
-  if (g_primary_count == 0) return CUDA_ERROR_INVALID_CONTEXT;
-  return --g_primary_count == 0 ? CloseContext(g_primary) : CUDA_SUCCESS;
+CUresult ReleasePrimary(CUdevice device) {
+  Primary& primary = g_primaries[device];
+  if (primary.count == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  return --primary.count == 0 ? CloseContext(primary.context) : CUDA_SUCCESS;
 }
 
 }  // namespace sgprs::simgpu::driver
@@ -149,52 +159,49 @@ CUresult ReleasePrimaryLocked() {
 using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no namespace
 
 SIM_API CUresult cuDevicePrimaryCtxRetain(CUcontext* pctx, CUdevice dev) {
-  if (CUresult status = Enter()) return status;
-  if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (CUresult status = EnterWithDevice(dev)) return status;
   if (pctx == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard<std::mutex> lock(ObjectMutex());
   Context* context;
-  if (CUresult result = RetainPrimaryLocked(&context)) return result;
+  if (CUresult result = RetainPrimary(dev, &context)) return result;
   *pctx = reinterpret_cast<CUcontext>(context);
   return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice dev) {
-  if (CUresult status = Enter()) return status;
-  if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (CUresult status = EnterWithDevice(dev)) return status;
   std::lock_guard<std::mutex> lock(ObjectMutex());
-  return ReleasePrimaryLocked();
+  return ReleasePrimary(dev);
 }
 
 SIM_API CUresult cuDevicePrimaryCtxReset_v2(CUdevice dev) {
-  if (CUresult status = Enter()) return status;
-  if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (CUresult status = EnterWithDevice(dev)) return status;
   std::lock_guard<std::mutex> lock(ObjectMutex());
-  if (g_primary_count == 0) return CUDA_SUCCESS;
+  Primary& primary = g_primaries[dev];
+  if (primary.count == 0) return CUDA_SUCCESS;
   // Torn down; it is active again, and empty, for those who still hold it.
-  if (CUresult result = CloseContext(g_primary)) return result;
-  SetDefaults(g_primary);
-  g_primary->usable.store(true, std::memory_order_release);  // pairs with ContextStatus
+  if (CUresult result = CloseContext(primary.context)) return result;
+  SetDefaults(primary.context);
+  primary.context->usable.store(true, std::memory_order_release);  // pairs with ContextStatus
   return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice dev, unsigned int flags) {
-  if (CUresult status = Enter()) return status;
-  if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (CUresult status = EnterWithDevice(dev)) return status;
   if (!ContextFlagsValid(flags)) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard<std::mutex> lock(ObjectMutex());
-  g_primary_flags = flags;
-  if (g_primary != nullptr) g_primary->flags = flags;
+  Primary& primary = g_primaries[dev];
+  primary.flags = flags;
+  if (primary.context != nullptr) primary.context->flags = flags;
   return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int* flags, int* active) {
-  if (CUresult status = Enter()) return status;
-  if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (CUresult status = EnterWithDevice(dev)) return status;
   if (flags == nullptr || active == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::lock_guard<std::mutex> lock(ObjectMutex());
-  *flags = g_primary_flags;
-  *active = g_primary_count > 0 ? 1 : 0;
+  *flags = g_primaries[dev].flags;
+  *active = g_primaries[dev].count > 0 ? 1 : 0;
   return CUDA_SUCCESS;
 }
 

@@ -10,14 +10,16 @@ namespace sgprs::simgpu::driver {
 // All under ObjectMutex().
 
 // A new root context that the device knows; not current anywhere.
-CUresult NewContext(Context::Kind kind, unsigned int flags, uint32_t sm_limit, Context** context);
-// A green context's view of the primary context.
-CUresult NewGreenView(GreenContext* green, Context** view);
+CUresult NewContext(CUdevice device, Context::Kind kind, unsigned int flags, uint32_t sm_limit,
+                    Context** context);
+// A green context's view of the device's primary context, which is active.
+CUresult NewGreenView(CUdevice device, GreenContext* green, Context** view);
 // Ends a context: waits for its work, drops its streams, modules and memory. The primary context
 // can be opened again.
 CUresult CloseContext(Context* context);
-CUresult RetainPrimaryLocked(Context** context);
-CUresult ReleasePrimaryLocked();
+// Active after; and given back.
+CUresult RetainPrimary(CUdevice device, Context** context);
+CUresult ReleasePrimary(CUdevice device);
 
 // cuCtxCreate flags and cuDevicePrimaryCtxSetFlags: known bits, at most one scheduling mode.
 bool ContextFlagsValid(unsigned int flags);

@@ -3,22 +3,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "tools/simgpu/driver/device_attributes.h"
 #include "tools/simgpu/driver/memory_pool.h"
 #include "tools/simgpu/driver/memory_table.h"
 #include "tools/simgpu/driver/process.h"
 #include "tools/simgpu/driver/thread_state.h"
+#include "tools/simgpu/driver/visible_devices.h"
 
 using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no namespace
 
 namespace {
 
-constexpr char kPciBusId[] = "0000:01:00.0";
-
-CUresult EnterWithDevice(CUdevice dev) {
-  if (CUresult status = Enter()) return status;
-  return dev == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+// "01:00.0" is device 0's, as "0000:01:00.0" is.
+bool NamesDevice(const char* name, CUdevice device) {
+  const std::string id = PciBusId(device);
+  return strcasecmp(name, id.c_str()) == 0 || strcasecmp(name, id.c_str() + 5) == 0;
 }
 
 }  // namespace
@@ -38,15 +39,15 @@ SIM_API CUresult cuDriverGetVersion(int* driverVersion) {
 SIM_API CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   if (CUresult status = Enter()) return status;
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (ordinal != 0) return CUDA_ERROR_INVALID_DEVICE;
-  *device = 0;
+  if (!DeviceExists(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+  *device = ordinal;
   return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuDeviceGetCount(int* count) {
   if (CUresult status = Enter()) return status;
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *count = 1;
+  *count = DeviceCount();
   return CUDA_SUCCESS;
 }
 
@@ -62,7 +63,7 @@ SIM_API CUresult cuDeviceGetName(char* name, int len, CUdevice dev) {
 SIM_API CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice dev) {
   if (CUresult status = EnterWithDevice(dev)) return status;
   if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  memcpy(uuid->bytes, TheProcess().channel.welcome().uuid, sizeof(uuid->bytes));
+  DeviceUuid(dev, reinterpret_cast<uint8_t*>(uuid->bytes));
   return CUDA_SUCCESS;
 }
 SIM_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice dev) {
@@ -72,13 +73,17 @@ SIM_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice dev) {
 SIM_API CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice dev) {
   if (CUresult status = EnterWithDevice(dev)) return status;
   if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *bytes = Memory().total_bytes();
+  *bytes = Memory().total_bytes(dev);
   return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuDeviceGetAttribute(int* pi, CUdevice_attribute attrib, CUdevice dev) {
   if (CUresult status = EnterWithDevice(dev)) return status;
   if (pi == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (attrib == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) {
+    *pi = static_cast<int>(PhysicalIndex(dev)) + 1;
+    return CUDA_SUCCESS;
+  }
   return DeviceAttribute(TheProcess().channel.welcome(), attrib, pi) ? CUDA_SUCCESS
                                                                      : CUDA_ERROR_INVALID_VALUE;
 }
@@ -123,26 +128,19 @@ SIM_API CUresult cuDeviceGetExecAffinitySupport(int* pi, CUexecAffinityType type
 SIM_API CUresult cuDeviceGetPCIBusId(char* pciBusId, int len, CUdevice dev) {
   if (CUresult status = EnterWithDevice(dev)) return status;
   if (pciBusId == nullptr || len <= 0) return CUDA_ERROR_INVALID_VALUE;
-  snprintf(pciBusId, static_cast<size_t>(len), "%s", kPciBusId);
+  snprintf(pciBusId, static_cast<size_t>(len), "%s", PciBusId(dev).c_str());
   return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuDeviceGetByPCIBusId(CUdevice* dev, const char* pciBusId) {
   if (CUresult status = Enter()) return status;
   if (dev == nullptr || pciBusId == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (strcasecmp(pciBusId, kPciBusId) != 0 && strcasecmp(pciBusId, kPciBusId + 5) != 0) {
-    return CUDA_ERROR_INVALID_DEVICE;
+  for (CUdevice device = 0; device < DeviceCount(); ++device) {
+    if (!NamesDevice(pciBusId, device)) continue;
+    *dev = device;
+    return CUDA_SUCCESS;
   }
-  *dev = 0;
-  return CUDA_SUCCESS;
-}
-
-SIM_API CUresult cuDeviceCanAccessPeer(int* canAccessPeer, CUdevice dev, CUdevice peerDev) {
-  if (CUresult status = EnterWithDevice(dev)) return status;
-  if (peerDev != 0) return CUDA_ERROR_INVALID_DEVICE;
-  if (canAccessPeer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *canAccessPeer = 0;
-  return CUDA_SUCCESS;
+  return CUDA_ERROR_INVALID_DEVICE;
 }
 
 namespace {
@@ -150,7 +148,7 @@ namespace {
 CUresult PoolOfDevice(CUmemoryPool* pool, CUdevice dev) {
   if (CUresult status = EnterWithDevice(dev)) return status;
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *pool = reinterpret_cast<CUmemoryPool>(DefaultPool());
+  *pool = reinterpret_cast<CUmemoryPool>(DefaultPool(dev));
   return CUDA_SUCCESS;
 }
 
@@ -161,14 +159,14 @@ SIM_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool_out, CUdevice dev)
 }
 SIM_API CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice dev) {
   if (CUresult status = PoolOfDevice(pool, dev)) return status;
-  *pool = reinterpret_cast<CUmemoryPool>(CurrentPool());
+  *pool = reinterpret_cast<CUmemoryPool>(CurrentPool(dev));
   return CUDA_SUCCESS;
 }
 SIM_API CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
   if (CUresult status = EnterWithDevice(dev)) return status;
   MemoryPool* found = Pools().Find(pool);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  SetCurrentPool(found);
+  if (found == nullptr || found->device != dev) return CUDA_ERROR_INVALID_VALUE;
+  SetCurrentPool(dev, found);
   return CUDA_SUCCESS;
 }
 

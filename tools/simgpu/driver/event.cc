@@ -135,6 +135,7 @@ SIM_API CUresult cuEventCreate(CUevent* phEvent, unsigned int Flags) {
   Event* event = Events().New();
   if (event == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   event->root = context->root;
+  event->generation = context->root->generation.load();
   event->flags = Flags;
   *phEvent = reinterpret_cast<CUevent>(event);
   return CUDA_SUCCESS;

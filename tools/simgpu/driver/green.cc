@@ -7,6 +7,7 @@
 #include "tools/simgpu/driver/green_resource.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
+#include "tools/simgpu/driver/visible_devices.h"
 
 using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no namespace
 
@@ -39,8 +40,7 @@ void SmsOfContext(const Context& context, uint64_t* sm_set) {
 
 SIM_API CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource* resource,
                                         CUdevResourceType type) {
-  if (CUresult status = Enter()) return status;
-  if (device != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (CUresult status = EnterWithDevice(device)) return status;
   uint64_t sm_set[sgprs::simgpu::kSmWords];
   AllSms(TheProcess().channel.welcome().sm_count, sm_set);
   return MakeResource(sm_set, type, resource);
@@ -78,24 +78,23 @@ SIM_API CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* phDesc, CUdevResou
 
 SIM_API CUresult cuGreenCtxCreate(CUgreenCtx* phCtx, CUdevResourceDesc desc, CUdevice dev,
                                   unsigned int flags) {
-  if (CUresult status = Enter()) return status;
-  if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (CUresult status = EnterWithDevice(dev)) return status;
   const ResourceDesc* resources = FindDesc(desc);
   if (phCtx == nullptr || resources == nullptr || flags != CU_GREEN_CTX_DEFAULT_STREAM) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   std::lock_guard<std::mutex> lock(ObjectMutex());
   Context* primary;
-  if (CUresult result = RetainPrimaryLocked(&primary)) return result;
+  if (CUresult result = RetainPrimary(dev, &primary)) return result;
   GreenContext* green = Greens().New();
   CUresult result = green != nullptr ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
   if (result == CUDA_SUCCESS) {
     memcpy(green->sm_set, resources->sm_set, sizeof(green->sm_set));
     green->sm_count = CountSms(green->sm_set);
-    result = NewGreenView(green, &green->view);
+    result = NewGreenView(dev, green, &green->view);
   }
   if (result != CUDA_SUCCESS) {
-    ReleasePrimaryLocked();
+    ReleasePrimary(dev);
     return result;
   }
   *phCtx = reinterpret_cast<CUgreenCtx>(green);
@@ -109,7 +108,7 @@ SIM_API CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) {
   // The slot stays: streams of it live on, and their handles say CONTEXT_IS_DESTROYED.
   if (!Greens().Close(green)) return CUDA_ERROR_INVALID_CONTEXT;
   if (CUresult result = CloseContext(green->view)) return result;
-  return ReleasePrimaryLocked();
+  return ReleasePrimary(green->view->device);
 }
 
 SIM_API CUresult cuCtxFromGreenCtx(CUcontext* pContext, CUgreenCtx hCtx) {

@@ -6,6 +6,7 @@
 #include "tools/simgpu/driver/module.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
+#include "tools/simgpu/driver/visible_devices.h"
 
 using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no namespace
 
@@ -179,7 +180,7 @@ SIM_API CUresult cuKernelGetAttribute(int* pi, CUfunction_attribute attrib, CUke
   Kernel* kernel;
   if (CUresult bad = EnterWithKernel(handle, &kernel)) return bad;
   if (pi == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (!DeviceExists(dev)) return CUDA_ERROR_INVALID_DEVICE;
   return GetFunctionAttribute(*kernel->info, *kernel->library->code, kernel->settings, attrib, pi);
 }
 
@@ -187,7 +188,7 @@ SIM_API CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUke
                                       CUdevice dev) {
   Kernel* kernel;
   if (CUresult bad = EnterWithKernel(handle, &kernel)) return bad;
-  if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (!DeviceExists(dev)) return CUDA_ERROR_INVALID_DEVICE;
   std::lock_guard<std::mutex> lock(ObjectMutex());
   if (CUresult bad = SetFunctionAttribute(*kernel->info, attrib, val, &kernel->settings))
     return bad;
@@ -203,6 +204,6 @@ SIM_API CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUke
 SIM_API CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config, CUdevice dev) {
   Kernel* kernel;
   if (CUresult bad = EnterWithKernel(handle, &kernel)) return bad;
-  if (dev != 0) return CUDA_ERROR_INVALID_DEVICE;
+  if (!DeviceExists(dev)) return CUDA_ERROR_INVALID_DEVICE;
   return config > CU_FUNC_CACHE_PREFER_EQUAL ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }

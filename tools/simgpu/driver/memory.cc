@@ -22,6 +22,7 @@ CUresult AllocateDevice(Context* context, size_t bytes, CUdeviceptr* pointer) {
   what.kind = MemoryKind::kDevice;
   what.bytes = bytes;
   what.owner = context->root;
+  what.device = context->device;
   return Memory().Allocate(what, pointer);
 }
 
@@ -30,6 +31,7 @@ CUresult AllocateHost(Context* context, size_t bytes, unsigned int flags, void**
   what.kind = MemoryKind::kPinned;
   what.bytes = bytes;
   what.owner = context->root;
+  what.device = context->device;
   what.flags = flags;
   CUdeviceptr pointer;
   if (CUresult result = Memory().Allocate(what, &pointer)) return result;
@@ -51,8 +53,8 @@ SIM_API CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   Context* context;
   if (CUresult status = EnterWithContext(&context)) return status;
   if (free == nullptr || total == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *free = Memory().free_bytes();
-  *total = Memory().total_bytes();
+  *free = Memory().free_bytes(context->device);
+  *total = Memory().total_bytes(context->device);
   return CUDA_SUCCESS;
 }
 
@@ -85,7 +87,8 @@ SIM_API CUresult cuMemFree_v2(CUdeviceptr dptr) {
   if (CUresult status = EnterToAllocate(&context)) return status;
   if (dptr == 0) return CUDA_SUCCESS;
   Allocation found;
-  if (!Memory().Find(dptr, &found) || found.base != dptr || found.on_host() || found.module) {
+  if (!Memory().Find(dptr, &found) || found.base != dptr || found.on_host() || found.module ||
+      found.kind == MemoryKind::kMapped) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   // cuda.h: memory of a pool is freed without waiting for anybody.
@@ -173,6 +176,7 @@ SIM_API CUresult cuMemHostRegister_v2(void* p, size_t bytesize, unsigned int Fla
   what.base = reinterpret_cast<uintptr_t>(p);
   what.bytes = bytesize;
   what.owner = context->root;
+  what.device = context->device;
   what.flags = Flags;
   return Memory().Register(what);
 }
@@ -202,37 +206,7 @@ SIM_API CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned 
   what.kind = MemoryKind::kManaged;
   what.bytes = bytesize;
   what.owner = context->root;
+  what.device = context->device;
   what.flags = flags;
   return Memory().Allocate(what, dptr);
-}
-
-namespace {
-
-// Advice and prefetch: the range must be managed memory; there is nothing to do.
-CUresult CheckManaged(CUdeviceptr pointer, size_t count) {
-  Allocation found;
-  if (count == 0 || !Memory().Find(pointer, &found) || found.kind != MemoryKind::kManaged ||
-      count > found.base + found.bytes - pointer) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return CUDA_SUCCESS;
-}
-
-}  // namespace
-
-SIM_API CUresult cuMemAdvise_v2(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
-                                CUmemLocation) {
-  Context* context;
-  if (CUresult status = EnterWithContext(&context)) return status;
-  if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  return CheckManaged(devPtr, count);
-}
-SIM_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count, CUmemLocation,
-                                       unsigned int flags, CUstream hStream) {
-  Stream* stream;
-  if (CUresult status = EnterWithStream(hStream, &stream)) return status;
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  return CheckManaged(devPtr, count);
 }

@@ -3,17 +3,26 @@
 // would promise); a free takes effect in stream order.
 #include "tools/simgpu/driver/memory_pool.h"
 
+#include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <mutex>
+#include <set>
 
 #include "tools/simgpu/driver/enqueue.h"
 #include "tools/simgpu/driver/memory_table.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
+#include "tools/simgpu/driver/visible_devices.h"
 
 namespace sgprs::simgpu::driver {
 namespace {
-std::atomic<MemoryPool*> g_current_pool{nullptr};
+std::atomic<MemoryPool*> g_default[kMaxDevices];
+std::atomic<MemoryPool*> g_current[kMaxDevices];
+std::mutex g_mutex;  // makes default pools; guards the list of all
+std::set<MemoryPool*>& AllPools() {
+  static auto* all = new std::set<MemoryPool*>();
+  return *all;
+}
 }  // namespace
 
 PoolArena& Pools() {
@@ -21,17 +30,41 @@ PoolArena& Pools() {
   return *arena;
 }
 
-MemoryPool* DefaultPool() {
-  static MemoryPool* pool = Pools().New();
+MemoryPool* MakePool(int device) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  MemoryPool* pool = Pools().New();
+  if (pool == nullptr) return nullptr;
+  pool->device = device;
+  AllPools().insert(pool);
   return pool;
 }
 
-MemoryPool* CurrentPool() {
-  MemoryPool* pool = g_current_pool.load();
-  return pool != nullptr ? pool : DefaultPool();
+MemoryPool* DefaultPool(int device) {
+  MemoryPool* pool = g_default[device].load();
+  if (pool != nullptr) return pool;
+  MemoryPool* made = MakePool(device);
+  if (g_default[device].compare_exchange_strong(pool, made)) return made;
+  Pools().Close(made);  // another thread was first; its counters stay zero
+  return pool;
 }
 
-void SetCurrentPool(MemoryPool* pool) { g_current_pool.store(pool); }
+MemoryPool* CurrentPool(int device) {
+  MemoryPool* pool = g_current[device].load();
+  return pool != nullptr ? pool : DefaultPool(device);
+}
+
+void SetCurrentPool(int device, MemoryPool* pool) { g_current[device].store(pool); }
+
+uint64_t CachedBytes(int device) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  uint64_t cached = 0;
+  for (const MemoryPool* pool : AllPools()) {
+    if (pool->device != device) continue;
+    const uint64_t reserved = pool->reserved;
+    cached += reserved - std::min<uint64_t>(reserved, pool->used);
+  }
+  return cached;
+}
 
 }  // namespace sgprs::simgpu::driver
 
@@ -39,17 +72,17 @@ using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no n
 
 namespace {
 
-CUresult AllocateFrom(MemoryPool* pool, CUdeviceptr* dptr, size_t bytes, CUstream handle) {
-  Stream* stream;
-  if (CUresult status = EnterWithStream(handle, &stream)) return status;
+CUresult AllocateFrom(MemoryPool* pool, CUdeviceptr* dptr, size_t bytes, Stream* stream) {
   if (dptr == nullptr || bytes == 0 || pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  // Memory nodes of graphs are not simulated.
   if (CaptureActive()) {
-    if (CUresult refused = RefuseOnStream(stream)) return refused;
+    bool captured;
+    const CUresult result = CaptureAllocation(stream, pool->device, bytes, dptr, &captured);
+    if (captured || result != CUDA_SUCCESS) return result;
   }
   Allocation what;
   what.kind = MemoryKind::kDevice;
   what.bytes = bytes;
+  what.device = pool->device;
   what.pool = pool;
   return Memory().Allocate(what, dptr);
 }
@@ -58,6 +91,21 @@ CUresult EnterWithPool(CUmemoryPool handle, MemoryPool** pool) {
   if (CUresult status = Enter()) return status;
   *pool = handle != nullptr ? Pools().Find(handle) : nullptr;
   return *pool != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// Pools of pinned device memory are all that is simulated.
+CUresult CheckPlace(const CUmemLocation* location, CUmemAllocationType type) {
+  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (type != CU_MEM_ALLOCATION_TYPE_PINNED && type != CU_MEM_ALLOCATION_TYPE_MANAGED) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (type != CU_MEM_ALLOCATION_TYPE_PINNED || location->type != CU_MEM_LOCATION_TYPE_DEVICE) {
+    const bool known = location->type == CU_MEM_LOCATION_TYPE_DEVICE ||
+                       location->type == CU_MEM_LOCATION_TYPE_HOST ||
+                       location->type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    return known ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+  }
+  return DeviceExists(location->id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult SetWord(MemoryPool* pool, CUmemPool_attribute attribute, const void* value) {
@@ -74,7 +122,8 @@ CUresult SetWord(MemoryPool* pool, CUmemPool_attribute attribute, const void* va
   const bool high =
       attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH || attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH;
   if (!high || word != 0) return CUDA_ERROR_INVALID_VALUE;
-  pool->used_high = pool->used.load();
+  if (attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH) pool->used_high = pool->used.load();
+  if (attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) pool->reserved_high = pool->reserved.load();
   return CUDA_SUCCESS;
 }
 
@@ -87,9 +136,11 @@ CUresult GetWord(const MemoryPool& pool, CUmemPool_attribute attribute, void* va
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
       return *static_cast<cuuint64_t*>(value) = pool.release_threshold, CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+      return *static_cast<cuuint64_t*>(value) = pool.reserved, CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+      return *static_cast<cuuint64_t*>(value) = pool.reserved_high, CUDA_SUCCESS;
     case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
       return *static_cast<cuuint64_t*>(value) = pool.used, CUDA_SUCCESS;
-    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
       return *static_cast<cuuint64_t*>(value) = pool.used_high, CUDA_SUCCESS;
     default:
@@ -100,12 +151,16 @@ CUresult GetWord(const MemoryPool& pool, CUmemPool_attribute attribute, void* va
 }  // namespace
 
 SIM_API CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytesize, CUstream hStream) {
-  return AllocateFrom(CurrentPool(), dptr, bytesize, hStream);
+  Stream* stream;
+  if (CUresult status = EnterWithStream(hStream, &stream)) return status;
+  return AllocateFrom(CurrentPool(stream->view->device), dptr, bytesize, stream);
 }
 
 SIM_API CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytesize, CUmemoryPool pool,
                                          CUstream hStream) {
-  return AllocateFrom(Pools().Find(pool), dptr, bytesize, hStream);
+  Stream* stream;
+  if (CUresult status = EnterWithStream(hStream, &stream)) return status;
+  return AllocateFrom(Pools().Find(pool), dptr, bytesize, stream);
 }
 
 SIM_API CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
@@ -118,7 +173,9 @@ SIM_API CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (CaptureActive()) {
-    if (CUresult refused = RefuseOnStream(stream)) return refused;
+    bool captured;
+    const CUresult result = CaptureFree(stream, dptr, &captured);
+    if (captured || result != CUDA_SUCCESS) return result;
   }
   if (!Memory().MarkFreed(dptr)) return CUDA_ERROR_INVALID_VALUE;
   // No time of its own on the device, as an event has none.
@@ -129,14 +186,14 @@ SIM_API CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
 SIM_API CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
   if (CUresult status = Enter()) return status;
   if (pool == nullptr || poolProps == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (poolProps->allocType != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
-  if (poolProps->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-      poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
-    return CUDA_ERROR_NOT_SUPPORTED;
+  if (CUresult bad = CheckPlace(&poolProps->location, poolProps->allocType)) return bad;
+  if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE) return CUDA_ERROR_NOT_SUPPORTED;
+  for (unsigned char byte : poolProps->reserved) {
+    if (byte != 0) return CUDA_ERROR_INVALID_VALUE;
   }
-  if (poolProps->location.id != 0) return CUDA_ERROR_INVALID_DEVICE;
-  MemoryPool* made = Pools().New();
+  MemoryPool* made = MakePool(poolProps->location.id);
   if (made == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  made->most = poolProps->maxSize;
   *pool = reinterpret_cast<CUmemoryPool>(made);
   return CUDA_SUCCESS;
 }
@@ -144,15 +201,19 @@ SIM_API CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolP
 SIM_API CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   MemoryPool* pool;
   if (CUresult bad = EnterWithPool(handle, &pool)) return bad;
-  if (pool == DefaultPool()) return CUDA_ERROR_INVALID_VALUE;
-  if (pool == CurrentPool()) SetCurrentPool(nullptr);
+  if (pool == DefaultPool(pool->device)) return CUDA_ERROR_INVALID_VALUE;
+  if (pool == CurrentPool(pool->device)) SetCurrentPool(pool->device, nullptr);
+  pool->closed = true;
+  pool->TrimTo(0);
   Pools().Close(pool);  // its slot stays: memory of it may live on
   return CUDA_SUCCESS;
 }
 
-SIM_API CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t) {
+SIM_API CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t minBytesToKeep) {
   MemoryPool* pool;
-  return EnterWithPool(handle, &pool);  // nothing is kept
+  if (CUresult bad = EnterWithPool(handle, &pool)) return bad;
+  pool->TrimTo(minBytesToKeep);
+  return CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attr, void* value) {
@@ -170,12 +231,20 @@ SIM_API CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* 
   MemoryPool* pool;
   if (CUresult bad = EnterWithPool(handle, &pool)) return bad;
   if (map == nullptr && count > 0) return CUDA_ERROR_INVALID_VALUE;
+  uint32_t accessible = pool->accessible;
   for (size_t i = 0; i < count; ++i) {
     if (map[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
-    if (map[i].location.id != 0) return CUDA_ERROR_INVALID_DEVICE;
+    if (!DeviceExists(map[i].location.id)) return CUDA_ERROR_INVALID_DEVICE;
+    const bool readwrite = map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    if (!readwrite && map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     // The device's own access can not be taken away.
-    if (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return CUDA_ERROR_INVALID_VALUE;
+    if (map[i].location.id == pool->device && !readwrite) return CUDA_ERROR_INVALID_VALUE;
+    const uint32_t bit = 1u << map[i].location.id;
+    accessible = readwrite ? accessible | bit : accessible & ~bit;
   }
+  pool->accessible = accessible;
   return CUDA_SUCCESS;
 }
 SIM_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle,
@@ -183,7 +252,51 @@ SIM_API CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handl
   MemoryPool* pool;
   if (CUresult bad = EnterWithPool(handle, &pool)) return bad;
   if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const bool own = location->type == CU_MEM_LOCATION_TYPE_DEVICE && location->id == 0;
-  *flags = own ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  if (location->type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+  if (!DeviceExists(location->id)) return CUDA_ERROR_INVALID_DEVICE;
+  const bool open = location->id == pool->device || (pool->accessible >> location->id & 1) != 0;
+  *flags = open ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
   return CUDA_SUCCESS;
+}
+
+SIM_API CUresult cuMemGetDefaultMemPool(CUmemoryPool* pool_out, CUmemLocation* location,
+                                        CUmemAllocationType type) {
+  if (CUresult status = Enter()) return status;
+  if (pool_out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (CUresult bad = CheckPlace(location, type)) return bad;
+  *pool_out = reinterpret_cast<CUmemoryPool>(DefaultPool(location->id));
+  return CUDA_SUCCESS;
+}
+SIM_API CUresult cuMemGetMemPool(CUmemoryPool* pool, CUmemLocation* location,
+                                 CUmemAllocationType type) {
+  if (CUresult status = Enter()) return status;
+  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (CUresult bad = CheckPlace(location, type)) return bad;
+  *pool = reinterpret_cast<CUmemoryPool>(CurrentPool(location->id));
+  return CUDA_SUCCESS;
+}
+SIM_API CUresult cuMemSetMemPool(CUmemLocation* location, CUmemAllocationType type,
+                                 CUmemoryPool pool) {
+  if (CUresult status = Enter()) return status;
+  if (CUresult bad = CheckPlace(location, type)) return bad;
+  MemoryPool* found = Pools().Find(pool);
+  if (found == nullptr || found->device != location->id) return CUDA_ERROR_INVALID_VALUE;
+  SetCurrentPool(location->id, found);
+  return CUDA_SUCCESS;
+}
+
+// Pools are never made shareable here (handleTypes), so there is nothing to share.
+SIM_API CUresult cuMemPoolExportToShareableHandle(void* handle_out, CUmemoryPool pool_handle,
+                                                  CUmemAllocationHandleType, unsigned long long) {
+  MemoryPool* pool;
+  if (CUresult bad = EnterWithPool(pool_handle, &pool)) return bad;
+  return handle_out == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
+}
+SIM_API CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* shareData_out, CUdeviceptr ptr) {
+  if (CUresult status = Enter()) return status;
+  Allocation found;
+  if (shareData_out == nullptr || !Memory().Find(ptr, &found) || found.pool == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -2,8 +2,8 @@
 #include "tools/simgpu/driver/memory_table.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "tools/simgpu/driver/memory_pool.h"
@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kAlign = 512;
 constexpr size_t kPage = 4096;
-constexpr uint64_t kLeastReserve = 64ull << 20;
 
 size_t RoundUp(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -23,6 +22,13 @@ void* MapAnonymous(size_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
+// Is every page there? What is not can not be pinned.
+bool Present(uintptr_t address, size_t bytes) {
+  const uintptr_t first = address / kPage * kPage;
+  const size_t length = RoundUp(address + bytes - first, kPage);
+  return msync(reinterpret_cast<void*>(first), length, MS_ASYNC) == 0;  // ENOMEM: a hole
+}
+
 }  // namespace
 
 MemoryTable& Memory() {
@@ -30,61 +36,26 @@ MemoryTable& Memory() {
   return *table;
 }
 
-CUresult MemoryTable::Start(uint64_t bytes) {
+CUresult MemoryTable::Start(uint64_t bytes, int devices) {
   std::unique_lock<std::shared_mutex> lock(mutex_);
-  if (!free_device_.empty() || total_bytes_ != 0) return CUDA_SUCCESS;
-  for (; bytes >= kLeastReserve; bytes /= 2) {
-    void* memory = MapAnonymous(bytes);
-    if (memory == nullptr) continue;
-    madvise(memory, bytes, MADV_DONTFORK);
-    free_device_[reinterpret_cast<uintptr_t>(memory)] = bytes;
-    total_bytes_ = bytes;
-    return CUDA_SUCCESS;
+  devices_.resize(static_cast<size_t>(devices));
+  for (DeviceMemory& device : devices_) {
+    if (!device.Start(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  return CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-bool MemoryTable::TakeDevice(size_t span, uintptr_t* base) {
-  for (auto it = free_device_.begin(); it != free_device_.end(); ++it) {
-    if (it->second < span) continue;
-    *base = it->first;
-    const size_t rest = it->second - span;
-    free_device_.erase(it);
-    if (rest > 0) free_device_[*base + span] = rest;
-    device_used_ += span;
-    return true;
-  }
-  return false;
-}
-
-void MemoryTable::GiveDevice(uintptr_t base, size_t span) {
-  // Whole pages go back to the system.
-  const uintptr_t first = RoundUp(base, kPage);
-  const uintptr_t last = (base + span) / kPage * kPage;
-  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
-  device_used_ -= span;
-  auto next = free_device_.upper_bound(base);
-  if (next != free_device_.end() && base + span == next->first) {
-    span += next->second;
-    next = free_device_.erase(next);
-  }
-  if (next != free_device_.begin()) {
-    auto before = std::prev(next);
-    if (before->first + before->second == base) {
-      before->second += span;
-      return;
-    }
-  }
-  free_device_[base] = span;
+  return CUDA_SUCCESS;
 }
 
 CUresult MemoryTable::Allocate(const Allocation& what, CUdeviceptr* pointer) {
   Allocation made = what;
   std::unique_lock<std::shared_mutex> lock(mutex_);
-  if (what.bytes > total_bytes_) return CUDA_ERROR_OUT_OF_MEMORY;
+  DeviceMemory& device = devices_[static_cast<size_t>(what.device)];
+  if (what.bytes > device.total_bytes()) return CUDA_ERROR_OUT_OF_MEMORY;
   if (what.kind == MemoryKind::kDevice) {
     made.span = RoundUp(what.bytes, kAlign);
-    if (!TakeDevice(made.span, &made.base)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (made.pool != nullptr && !made.pool->HasRoom(made.span)) return CUDA_ERROR_OUT_OF_MEMORY;
+    uint64_t offset;
+    if (!device.Take(made.span, kAlign, &offset)) return CUDA_ERROR_OUT_OF_MEMORY;
+    made.base = device.AddressOf(offset);
   } else {
     made.span = RoundUp(what.bytes, kPage);
     void* memory = MapAnonymous(made.span);
@@ -99,14 +70,14 @@ CUresult MemoryTable::Allocate(const Allocation& what, CUdeviceptr* pointer) {
 }
 
 CUresult MemoryTable::Register(const Allocation& what) {
+  if (!Present(what.base, what.bytes)) return CUDA_ERROR_INVALID_VALUE;
   std::unique_lock<std::shared_mutex> lock(mutex_);
   auto next = ranges_.lower_bound(what.base);
   if (next != ranges_.end() && next->first < what.base + what.bytes) {
     return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
   }
-  if (next != ranges_.begin()) {
-    const Allocation& before = std::prev(next)->second;
-    if (before.base + before.bytes > what.base) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  if (next != ranges_.begin() && std::prev(next)->second.end() > what.base) {
+    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
   }
   Allocation made = what;
   made.span = what.bytes;
@@ -117,7 +88,8 @@ CUresult MemoryTable::Register(const Allocation& what) {
 
 void MemoryTable::Drop(const Allocation& allocation) {
   if (allocation.kind == MemoryKind::kDevice) {
-    GiveDevice(allocation.base, allocation.span);
+    DeviceMemory& device = devices_[static_cast<size_t>(allocation.device)];
+    device.Give(device.OffsetOf(allocation.base), allocation.span);
   } else if (allocation.kind != MemoryKind::kRegistered) {
     munmap(reinterpret_cast<void*>(allocation.base), allocation.span);
   }
@@ -127,7 +99,7 @@ void MemoryTable::Drop(const Allocation& allocation) {
 bool MemoryTable::Free(CUdeviceptr pointer) {
   std::unique_lock<std::shared_mutex> lock(mutex_);
   auto it = ranges_.find(pointer);
-  if (it == ranges_.end()) return false;
+  if (it == ranges_.end() || it->second.kind == MemoryKind::kMapped) return false;
   Drop(it->second);
   ranges_.erase(it);
   return true;
@@ -153,19 +125,52 @@ void MemoryTable::FreeAllOf(const Context* owner) {
   }
 }
 
-bool MemoryTable::Find(CUdeviceptr address, Allocation* found) const {
-  std::shared_lock<std::shared_mutex> lock(mutex_);
+void MemoryTable::SetSyncMemops(CUdeviceptr address, bool on) {
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  if (const Allocation* found = FindLocked(address)) ranges_[found->base].sync_memops = on;
+}
+
+const Allocation* MemoryTable::FindLocked(uintptr_t address) const {
   auto it = ranges_.upper_bound(address);
-  if (it == ranges_.begin()) return false;
+  if (it == ranges_.begin()) return nullptr;
   const Allocation& allocation = std::prev(it)->second;
-  if (address >= allocation.base + allocation.bytes || allocation.freed) return false;
-  *found = allocation;
+  return address < allocation.end() && !allocation.freed ? &allocation : nullptr;
+}
+
+bool MemoryTable::Find(CUdeviceptr address, Allocation* found) const {
+  return Find(address, 0, found, nullptr);
+}
+
+bool MemoryTable::Find(CUdeviceptr address, size_t bytes, Allocation* found, bool* fits) const {
+  std::shared_lock<std::shared_mutex> lock(mutex_);
+  const Allocation* first = FindLocked(address);
+  if (first == nullptr) return false;
+  *found = *first;
+  if (fits == nullptr) return true;
+  const uintptr_t last = address + bytes;
+  uintptr_t end = first->end();
+  while (last > end && first->kind == MemoryKind::kMapped) {
+    const Allocation* next = FindLocked(end);
+    if (next == nullptr || next->kind != MemoryKind::kMapped) break;
+    found->readers &= next->readers;
+    found->writers &= next->writers;
+    end = next->end();
+  }
+  *fits = last >= address && last <= end;
   return true;
 }
 
-uint64_t MemoryTable::free_bytes() const {
+uint64_t MemoryTable::total_bytes(int device) const {
   std::shared_lock<std::shared_mutex> lock(mutex_);
-  return total_bytes_ - device_used_;
+  return devices_[static_cast<size_t>(device)].total_bytes();
+}
+
+uint64_t MemoryTable::free_bytes(int device) const {
+  std::shared_lock<std::shared_mutex> lock(mutex_);
+  const DeviceMemory& memory = devices_[static_cast<size_t>(device)];
+  const uint64_t unused = memory.total_bytes() - memory.used_bytes();
+  const uint64_t cached = CachedBytes(device);  // kept by pools
+  return unused - std::min(unused, cached);
 }
 
 }  // namespace sgprs::simgpu::driver

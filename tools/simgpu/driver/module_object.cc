@@ -20,6 +20,7 @@ CUresult MakeGlobal(const ImageGlobal& image, Module* module) {
   what.kind = MemoryKind::kDevice;
   what.bytes = std::max<uint64_t>(image.size_bytes, 1);
   what.owner = module->context;
+  what.device = module->context->device;
   what.module = true;
   Global global{0, image.size_bytes};
   if (CUresult result = Memory().Allocate(what, &global.address)) return result;

@@ -100,7 +100,10 @@ CUresult EnterWithStream(CUstream handle, Stream** stream) {
 CUresult FindEvent(CUevent handle, Event** event) {
   if (handle == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   *event = Events().Find(handle);
-  return *event != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+  if (*event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  // relaxed: a reset that races with uses of the context's events is the program's own error.
+  const uint32_t now = (*event)->root->generation.load(std::memory_order_relaxed);
+  return (*event)->generation == now ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 void ReleaseEvent(Event* event) {

@@ -17,7 +17,7 @@ namespace sgprs::simgpu::driver {
 struct Stream;
 class Capture;
 
-inline constexpr uint32_t kPrimaryContext = 1;  // protocol.h
+inline constexpr uint32_t kPrimaryContext = 1;  // of physical device 0 (protocol.h)
 
 // A CUcontext. Slots of contexts are never used again. A green context has two handles: CUgreenCtx
 // (GreenContext below) and the CUcontext that cuCtxFromGreenCtx returns, which is a `view` of the
@@ -30,6 +30,7 @@ struct Context {
   enum class Kind { kPrimary, kExplicit, kGreenView };
   Kind kind = Kind::kPrimary;
   uint32_t id = 0;  // the device's
+  CUdevice device = 0;
   uint64_t unique_id = 0;
   Context* root = nullptr;  // itself, but for green views
   struct GreenContext* green = nullptr;
@@ -39,12 +40,15 @@ struct Context {
   CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
   size_t limits[CU_LIMIT_MAX] = {};
   std::atomic<bool> usable{false};       // false: destroyed, or primary not active
+  std::atomic<uint32_t> generation{0};   // root only: how often it was torn down
   std::atomic<uint32_t> sticky{0};       // CUresult that every later call gets; root only
   std::atomic<Stream*> legacy{nullptr};  // default stream, made at first use; set under the mutex
   // Under Queue::mutex().
   std::vector<Stream*> streams;  // of this view, without `legacy`
   std::vector<Orphan> orphans;   // destroyed streams whose work may not have ended
   std::vector<Context*> views;   // root only: its green contexts
+  std::vector<Context*> peers;   // cuCtxEnablePeerAccess; under ObjectMutex()
+  int attached = 0;              // cuCtxAttach; under ObjectMutex()
   std::vector<uint64_t> gates;   // commands that every later stream waits for (CtxWaitEvent)
 };
 
@@ -77,6 +81,7 @@ struct Stream {
 
 struct Event {
   Context* root = nullptr;
+  uint32_t generation = 0;  // of the root, when the event was made
   unsigned int flags = 0;
   std::atomic<int> references{1};   // the handle, and each record in flight
   std::atomic<uint64_t> record{0};  // newest record's command, 0 = never recorded
@@ -104,10 +109,6 @@ CUresult EnterWithContext(Context** context);
 CUresult FindContext(CUcontext handle, bool null_is_current, Context** context);
 // Error that calls on this context get, if any.
 CUresult ContextStatus(const Context* context);
-Context* PrimaryContext();
-// Retains the primary context (active after), and gives it back (see primary.cc).
-CUresult RetainPrimary(Context** context);
-CUresult ReleasePrimary();
 
 // Enter(), then the stream behind a handle: NULL, legacy, per-thread, or one that lives.
 CUresult EnterWithStream(CUstream handle, Stream** stream);

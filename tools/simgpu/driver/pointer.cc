@@ -27,24 +27,36 @@ CUresult Known(void* data, CUpointer_attribute attribute, CUdeviceptr ptr, const
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
       return Put<CUdeviceptr>(data, ptr);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      if (a.kind == MemoryKind::kDevice) return CUDA_ERROR_INVALID_VALUE;
+      if (a.kind == MemoryKind::kDevice || a.kind == MemoryKind::kMapped) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
       return Put<CUdeviceptr>(data, ptr);
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return Put<int>(data, 0);
+      return Put<int>(data, a.sync_memops ? 1 : 0);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
       return Put<unsigned long long>(data, a.id);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       return Put<int>(data, a.kind == MemoryKind::kManaged ? 1 : 0);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return Put<int>(data, 0);
+      return Put<int>(data, a.device);
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
       return Put<bool>(data, false);
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: {
+      uintptr_t base = a.base;
+      size_t bytes;
+      if (a.kind == MemoryKind::kMapped) Memory().FindReserved(a.base, &base, &bytes);
+      return Put<CUdeviceptr>(data, base);
+    }
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
       return Put<CUdeviceptr>(data, a.base);
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: {
+      uintptr_t base;
+      size_t bytes = a.bytes;
+      if (a.kind == MemoryKind::kMapped) Memory().FindReserved(a.base, &base, &bytes);
+      return Put<size_t>(data, bytes);
+    }
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
       return Put<size_t>(data, a.bytes);
     case CU_POINTER_ATTRIBUTE_MAPPED:
@@ -128,5 +140,8 @@ SIM_API CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute at
       !Memory().Find(ptr, &found)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  unsigned int on;
+  memcpy(&on, value, sizeof(on));
+  Memory().SetSyncMemops(ptr, on != 0);
   return CUDA_SUCCESS;
 }

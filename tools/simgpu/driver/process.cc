@@ -15,6 +15,7 @@
 #include "tools/simgpu/driver/memory_table.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/thread_state.h"
+#include "tools/simgpu/driver/visible_devices.h"
 
 namespace sgprs::simgpu::driver {
 namespace {
@@ -33,22 +34,6 @@ void AtExit() {
   }
 }
 
-// Is device 0 the first that CUDA_VISIBLE_DEVICES names? A list ends at its first bad entry.
-bool DeviceVisible(const Welcome& welcome) {
-  const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (list == nullptr) return true;
-  const std::string first(list, strcspn(list, ","));
-  if (first == "0") return true;
-  if (first.rfind("GPU-", 0) != 0) return false;
-  char text[48];
-  const uint8_t* u = welcome.uuid;
-  snprintf(text, sizeof(text),
-           "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
-           u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
-           u[15]);
-  return first.size() > 4 && strncmp(text, first.c_str(), first.size()) == 0;
-}
-
 uint64_t CallNs() {
   const char* text = env::Get(env::kSimgpuCallNs);
   return text != nullptr ? strtoull(text, nullptr, 10) : 0;
@@ -58,9 +43,10 @@ CUresult Start(Process& process) {
   const char* list = std::getenv("CUDA_VISIBLE_DEVICES");
   if (list != nullptr && list[0] == '\0') return CUDA_ERROR_NO_DEVICE;
   if (CUresult result = process.channel.Connect(env::SimgpuSocketPath())) return result;
-  if (!DeviceVisible(process.channel.welcome())) return CUDA_ERROR_NO_DEVICE;
+  if (!ChooseVisibleDevices(process.channel.welcome())) return CUDA_ERROR_NO_DEVICE;
   if (CUresult result = process.queue.Start(&process.channel)) return result;
-  if (CUresult result = Memory().Start(process.channel.welcome().memory_bytes)) return result;
+  if (CUresult result = Memory().Start(process.channel.welcome().memory_bytes, DeviceCount()))
+    return result;
   process.call_ns = CallNs();
   pthread_atfork(nullptr, nullptr, InForkedChild);
   std::atexit(AtExit);

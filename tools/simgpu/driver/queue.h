@@ -16,6 +16,7 @@ namespace sgprs::simgpu::driver {
 
 using simgpu::Command;
 using simgpu::CommandKind;
+using simgpu::CopyDirection;
 
 struct Stream;
 

@@ -141,7 +141,7 @@ SIM_API CUresult cuStreamGetDevice(CUstream hStream, CUdevice* device) {
   Stream* stream;
   if (CUresult status = EnterWithStream(hStream, &stream)) return status;
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *device = 0;
+  *device = stream->view->device;
   return CUDA_SUCCESS;
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/simgpu/driver/transfer.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 #include "tools/simgpu/driver/enqueue.h"
+#include "tools/simgpu/driver/memory_pool.h"
 #include "tools/simgpu/driver/process.h"
 
 namespace sgprs::simgpu::driver {
@@ -13,7 +15,10 @@ namespace {
 constexpr uint64_t kStagedBytes = 64 << 10;  // pageable sources up to here are copied at once
 
 CopyDirection DirectionOf(const Transfer& transfer) {
-  if (transfer.source.device && transfer.target.device) return CopyDirection::kDeviceToDevice;
+  if (transfer.source.device && transfer.target.device) {
+    return transfer.source.ordinal == transfer.target.ordinal ? CopyDirection::kDeviceToDevice
+                                                              : CopyDirection::kPeer;
+  }
   return transfer.source.device ? CopyDirection::kDeviceToHost : CopyDirection::kHostToDevice;
 }
 
@@ -37,6 +42,14 @@ CUresult SendAndWait(Stream* stream, const Transfer& transfer) {
   return ContextStatus(stream->view);
 }
 
+// Has the context access to that memory of another device?
+bool CanUse(const Context& root, const Allocation& found) {
+  if (found.kind == MemoryKind::kMapped) return (found.readers >> root.device & 1) != 0;
+  if (found.pool != nullptr) return (found.pool->accessible >> root.device & 1) != 0;
+  std::lock_guard<std::mutex> lock(ObjectMutex());
+  return std::find(root.peers.begin(), root.peers.end(), found.owner) != root.peers.end();
+}
+
 bool IsFlat(const CopyOp& copy) { return copy.height == 1 && copy.depth == 1; }
 
 }  // namespace
@@ -44,17 +57,29 @@ bool IsFlat(const CopyOp& copy) { return copy.height == 1 && copy.depth == 1; }
 CUresult Locate(CUdeviceptr address, uint64_t bytes, Side side, const Context* root, Place* place) {
   if (address == 0) return CUDA_ERROR_INVALID_VALUE;
   Allocation found;
-  if (!Memory().Find(address, &found)) {
+  bool fits;
+  if (!Memory().Find(address, bytes, &found, &fits)) {
     if (side == Side::kDevice) return CUDA_ERROR_INVALID_VALUE;
-    *place = Place{false, true};
+    *place = Place{};
+    place->pageable = true;
     return CUDA_SUCCESS;
   }
-  if (bytes > found.base + found.bytes - address) return CUDA_ERROR_INVALID_VALUE;
+  if (!fits) return CUDA_ERROR_INVALID_VALUE;
   place->pageable = false;
+  place->managed = found.kind == MemoryKind::kManaged;
+  place->sync_memops = found.sync_memops;
   place->device = !found.on_host();
-  if (side == Side::kHost && found.kind == MemoryKind::kDevice) return CUDA_ERROR_INVALID_VALUE;
-  const bool foreign =
-      found.kind == MemoryKind::kDevice && found.owner != nullptr && found.owner != root;
+  place->ordinal = found.on_host() || place->managed ? root->device : found.device;
+  if (!place->device || place->managed) return CUDA_SUCCESS;
+  if (side == Side::kHost) return CUDA_ERROR_INVALID_VALUE;
+  if (found.kind == MemoryKind::kMapped && (found.readers | found.writers) == 0) {
+    return CUDA_ERROR_INVALID_VALUE;  // nobody has access yet
+  }
+  if (found.device != root->device) {  // a peer's: by unified addresses, or where access is enabled
+    const bool open = side == Side::kAny || side == Side::kPeer || CanUse(*root, found);
+    return open ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  }
+  const bool foreign = found.owner != nullptr && found.owner != root && side != Side::kPeer;
   return foreign ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
@@ -93,7 +118,8 @@ CUresult CopySync(Stream* stream, const Transfer& transfer) {
     if (CUresult refused = RefuseUnsafe()) return refused;
   }
   if (transfer.bytes == 0) return CUDA_SUCCESS;
-  const bool inside = transfer.source.device && transfer.target.device;
+  const bool inside = transfer.source.device && transfer.target.device &&
+                      !transfer.source.sync_memops && !transfer.target.sync_memops;
   return inside ? Send(stream, transfer, nullptr, nullptr) : SendAndWait(stream, transfer);
 }
 

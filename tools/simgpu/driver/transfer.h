@@ -11,16 +11,25 @@
 
 namespace sgprs::simgpu::driver {
 
-enum class Side { kDevice, kHost, kAny };
+enum class Side {
+  kDevice,
+  kHost,
+  kAny,
+  kPeer,  // as kAny; the call names the contexts
+};
 
 // One operand.
 struct Place {
   bool device = false;    // device or managed memory
   bool pageable = false;  // host memory that the driver does not know
+  bool managed = false;
+  bool sync_memops = false;
+  CUdevice ordinal = 0;  // of device memory
 };
 
 // Looks `bytes` from `address` on up. INVALID_VALUE: NULL, not of that side, over the end of its
-// allocation, or device memory of another context than `root`.
+// allocation, device memory of another context than `root`, or of a device that it has no access
+// to.
 CUresult Locate(CUdeviceptr address, uint64_t bytes, Side side, const Context* root, Place* place);
 
 // A copy whose operands are checked.
