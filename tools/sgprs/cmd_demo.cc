@@ -9,6 +9,7 @@
 #include "runtime/base/duration.h"
 #include "tools/sgprs/command.h"
 #include "tools/sgprs/demo_check.h"
+#include "tools/sgprs/demo_pictures.h"
 #include "tools/sgprs/demo_report.h"
 #include "tools/sgprs/demo_session.h"
 #include "tools/sgprs/exit_code.h"
@@ -40,7 +41,9 @@ constexpr const char* kFooter =
     "--oversubscription says.\n\n"
     "The trace shows every job, stage and partition: open it at https://ui.perfetto.dev (Open "
     "trace\n"
-    "file) or in chrome://tracing.\n\n"
+    "file) or in chrome://tracing; `sgprs sim --replay TRACE` runs it under another policy. "
+    "Beside\n"
+    "the traces lie pictures (SVG): the rates, and what ran where in the middle of each window.\n\n"
     "Examples:\n"
     "  sgprs demo\n"
     "  sgprs demo --tasks 24 --seconds 10 --policies naive,fifo,edf,sgprs\n"
@@ -75,6 +78,8 @@ int Report(const DemoOptions& options, const std::vector<DemoResult>& results) {
   for (const DemoResult& result : results) {
     for (std::string& line : DemoDisagreements(result)) wrong.push_back(std::move(line));
   }
+  const Result<std::vector<std::string>> pictures = WriteDemoPictures(options, results);
+  if (!pictures.ok()) wrong.push_back(pictures.status().text());
   std::string text;
   if (options.json) {
     text = JsonText(DemoJson(options.device, results));
@@ -84,6 +89,12 @@ int Report(const DemoOptions& options, const std::vector<DemoResult>& results) {
                        FormatDurationNs(options.window_ns), DemoText(results));
     text += "traces (open at https://ui.perfetto.dev, \"Open trace file\"):\n";
     for (const DemoResult& result : results) text += "  " + result.trace_path + "\n";
+    if (pictures.ok()) {
+      text += "pictures:\n";
+      for (const std::string& path : *pictures) {
+        text += "  " + std::filesystem::absolute(path).string() + "\n";
+      }
+    }
     if (wrong.empty()) {
       text +=
           "every launch was recorded, granted, issued and completed; the device's own count of\n"

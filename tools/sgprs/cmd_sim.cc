@@ -198,7 +198,7 @@ void AddWhatRuns(CLI::App* command, const OptionsPtr& options) {
                       "TOML file, or the name of one that ships (default: ResNet18 at 30 fps, N "
                       "times)");
   AddText(command, "--tasks,-n", "N|A..B|A..B/STEP",
-          "How many tasks; several numbers by commas (default: 16,20,24,28,32,40)",
+          "How many tasks; several numbers by commas (default: 20,30,40,44,50,60)",
           [=](const std::string& text) { return Take(ParseTaskCounts(text), &options->tasks); });
   AddText(command, "--policy", "A,B", "Policies to compare (default: naive,sgprs)",
           [=](const std::string& text) { return TakePolicies(text, &options->policies); });

@@ -194,6 +194,7 @@ Status DemoSession::Measure() {
   if (!status.ok()) return status;
   Result<StateSnapshot> after = Snapshot();
   if (!after.ok()) return after.status();
+  result_.window_begin_ns = before->read_ns;
   result_.window_ns = after->read_ns - before->read_ns;
   result_.device = after->header.device_name;
   for (size_t i = 0; i < workloads_.size(); ++i) {

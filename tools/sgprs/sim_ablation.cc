@@ -29,14 +29,13 @@ struct Variant {
 
 const std::vector<Variant>& Variants() {
   static const std::vector<Variant> variants = {
-      {"", "all of it", {}},
+      {"", "sgprs, all of it", {}},
       {"levels", "no levels", {{"high_stages", "0"}, {"medium_level", "false"}}},
       {"levels", "no level high", {{"high_stages", "0"}}},
       {"levels", "no level medium", {{"medium_level", "false"}}},
       {"levels", "order of arrival", {{"queue_order", "arrival"}}},
       {"staging and switching", "no staging", {{"staging", "false"}}},
       {"staging and switching", "no switching", {{"switching", "false"}}},
-      {"staging and switching", "lookahead 1", {{"lookahead", "1"}}},
       {"over-subscription", "1.0x", {}, 1.0},
       {"over-subscription", "2.0x", {}, 2.0},
       {"over-subscription", "3.0x", {}, 3.0},
@@ -100,7 +99,7 @@ std::vector<PlotRow> AblationRows(const std::vector<Measured>& all) {
   for (const Measured& one : all) {
     if (one.variant->group[0] == '\0') continue;
     if (rows.empty() || rows.back().title != one.variant->group) {
-      rows.push_back({one.variant->group, {{all.front().variant->name, &all.front().series}}});
+      rows.push_back({one.variant->group, {{"sgprs", &all.front().series}}});
     }
     rows.back().lines.push_back({one.variant->name, &one.series});
   }
@@ -269,7 +268,6 @@ Result<SimReport> AblationReport(const SimOptions& options) {
   if (Status own = RefuseForeign(options, "--ablation"); !own.ok()) return own;
   if (Status outputs = CheckOutputs(options, 1, true); !outputs.ok()) return outputs;
   std::vector<model::Scenario> scenarios;
-  std::vector<size_t> firsts;
   for (const Variant& variant : Variants()) {
     Result<std::vector<model::Scenario>> part = VariantScenarios(options, variant);
     if (!part.ok()) return part.status();

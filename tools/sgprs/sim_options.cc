@@ -169,7 +169,7 @@ model::ScenarioFile DefaultScenario() {
   group.task.name = group.task.network;
   group.count_is_n = true;
   file.scenario.groups.push_back(group);
-  file.sweep.n = {16, 20, 24, 28, 32, 40};
+  file.sweep.n = {20, 30, 40, 44, 50, 60};
   file.sweep.policies = {"naive", "sgprs"};
   return file;
 }

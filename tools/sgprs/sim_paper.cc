@@ -131,8 +131,9 @@ std::string ClaimsText(const std::vector<PaperClaim>& claims) {
   table.AddColumn("PUBLISHED");
   table.AddColumn("", Align::kLeft);
   for (const PaperClaim& claim : claims) {
-    table.AddRow({claim.what, claim.pool, fmt::format("{:.3g}{}", claim.ours, claim.unit),
-                  fmt::format("{:.3g}{}", claim.published, claim.unit),
+    const int digits = claim.unit == "x" ? 2 : (claim.unit == " tasks" ? 0 : 1);
+    table.AddRow({claim.what, claim.pool, fmt::format("{:.{}f}{}", claim.ours, digits, claim.unit),
+                  fmt::format("{:.{}f}{}", claim.published, digits, claim.unit),
                   claim.holds ? "holds" : "DOES NOT HOLD"});
   }
   return table.Format();
