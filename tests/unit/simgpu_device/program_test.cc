@@ -92,6 +92,9 @@ TEST_F(ProgramTest, NonsenseIsOneLineAndTwo) {
   const std::vector<std::vector<std::string>> commands = {{"--device", "gtx1"},
                                                           {"--mps", "perhaps"},
                                                           {"--stats", "--shutdown"},
+                                                          {"--stats", "--list-devices"},
+                                                          {"--json"},
+                                                          {"--devices", "0"},
                                                           {"--nothing"},
                                                           {"argument"}};
   for (auto command : commands) {

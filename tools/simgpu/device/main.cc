@@ -74,9 +74,8 @@ int Serve(const Arguments& arguments) {
   sigaddset(&signals, SIGINT);
   sigprocmask(SIG_BLOCK, &signals, nullptr);
 
-  auto server = sgprs::simgpu::Server::Make(
-      {device, arguments.socket_path, arguments.mps == "on", arguments.log_path,
-       arguments.device_count});
+  auto server = sgprs::simgpu::Server::Make({device, arguments.socket_path, arguments.mps == "on",
+                                             arguments.log_path, arguments.device_count});
   if (!server.ok()) return Fail(server.status());
   fmt::print("simgpu: {} ({} SMs), MPS {}, on {}\n", device->display_name, device->sm_count,
              arguments.mps, arguments.socket_path);
@@ -94,24 +93,34 @@ int main(int argc, char** argv) {
   CLI::App app(
       "Simulated GPU: gives time to the commands of processes that use the stand-in driver",
       "simgpu");
-  app.add_option("--device", arguments.device, "which device to be")->capture_default_str();
+  app.add_option("--device", arguments.device, "which device to be")
+      ->type_name("NAME")
+      ->capture_default_str();
   app.add_option("--devices", arguments.device_count, "how many of that device")
-      ->check(CLI::Range(1u, sgprs::simgpu::kMaxDevices))
+      ->type_name("N")
+      ->check(CLI::Range(1u, sgprs::simgpu::kMaxDevices).description(""))
       ->capture_default_str();
   app.add_option("--socket", arguments.socket_path, "socket path ($SGPRS_SIMGPU_SOCKET)")
+      ->type_name("PATH")
       ->capture_default_str();
   app.add_option("--mps", arguments.mps,
                  "on: processes run together; off: they take turns of 1024 us")
-      ->check(CLI::IsMember({"on", "off"}))
+      ->type_name("on|off")
+      ->check(CLI::IsMember({"on", "off"}).description(""))
       ->capture_default_str();
-  app.add_option("--log", arguments.log_path, "write one JSON line per finished command to FILE");
+  app.add_option("--log", arguments.log_path, "write one JSON line per finished command to FILE")
+      ->type_name("FILE");
   auto* list = app.add_flag("--list-devices", arguments.list_devices, "list devices and end");
   auto* stats =
-      app.add_flag("--stats", arguments.stats, "print the running device's counters (JSON)");
+      app.add_flag("--stats", arguments.stats, "print the running device's counters (JSON)")
+          ->excludes(list);
   app.add_flag("--shutdown", arguments.shutdown, "stop the running device")
       ->excludes(list)
       ->excludes(stats);
-  app.add_flag("--json", arguments.json, "with --list-devices: JSON");
+  app.add_flag("--json", arguments.json, "with --list-devices: JSON")->needs(list);
+  app.footer(
+      "Exit status: 0 after SIGTERM, SIGINT or --shutdown; 1 if it could not run, or no device\n"
+      "answers; 2 if the command line was not understood.");
   app.set_version_flag("--version", std::string("simgpu ") + SGPRS_VERSION);
   try {
     app.parse(argc, argv);
