@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 from stack import program, wait_until  # noqa: E402
@@ -68,7 +69,10 @@ class Demo(unittest.TestCase):
             trace = json.loads((self.dir / f"sgprs-demo-{row['policy']}.trace.json").read_text("utf-8"))
             events = trace["traceEvents"] if isinstance(trace, dict) else trace
             self.assertGreater(sum(event.get("ph") == "X" for event in events), 0)
+            gantt = xml.etree.ElementTree.parse(self.dir / f"sgprs-demo-{row['policy']}.gantt.svg").getroot()
+            self.assertIn("Partitions", [text.text for text in gantt.iter("{http://www.w3.org/2000/svg}text")])
         self.assertEqual(report["policies"][0]["switches"], 0)
+        xml.etree.ElementTree.parse(self.dir / "sgprs-demo.rates.svg")
         self.nothing_is_left()
 
     def test_interrupt_ends_everything(self):
