@@ -245,6 +245,8 @@ void Engine::KeepStage(uint32_t index, const sched::Grant& grant) {
   row.start_ns = task.stage_start_ns;
   row.end_ns = now_ns_;
   row.virtual_deadline_ns = grant.virtual_deadline_ns;
+  row.from_launch = grant.from;
+  row.upto_launch = grant.upto;
   result_.stages.push_back(row);
 }
 

@@ -94,6 +94,7 @@ struct Scenario {
 
   uint32_t stages = 6;
   uint32_t window = 5;
+  uint64_t min_stage_ns = 20'000;
   CostSource costs = CostSource::kProfile;
   HostCosts host;
 

@@ -343,6 +343,8 @@ constexpr ScenarioKey kKeys[] = {
 
     {"scheduler", "stages", "6", "stages a job is cut into where costs are learnt",
      &SetWhole<&Scenario::stages, 1, SGPRS_MAX_STAGES>},
+    {"scheduler", "least", "\"20us\"", "jobs are cut into fewer stages rather than shorter ones",
+     &SetDuration<&Scenario::min_stage_ns, 0>},
     {"scheduler", "window", "5", "a stage's cost is taken over this many last jobs",
      &SetWhole<&Scenario::window, 1, 1000>},
     {"scheduler", "costs", "\"profile\"",

@@ -76,6 +76,8 @@ struct StageRow {
   uint64_t start_ns = 0;  // the first kernel is at the head of its stream
   uint64_t end_ns = 0;
   uint64_t virtual_deadline_ns = 0;  // UINT64_MAX = none
+  uint64_t from_launch = 0;          // launches of the job that were granted: [from, upto)
+  uint64_t upto_launch = 0;          // UINT64_MAX = open
 };
 
 // Where the difference to the fluid bound went, in frames per second (README.md, "The bound"). They

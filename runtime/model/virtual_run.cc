@@ -61,6 +61,7 @@ Status Engine::MakeScheduler() {
   config.overload = scenario_.overload;
   config.stages = scenario_.stages;
   config.window = scenario_.window;
+  config.min_stage_ns = scenario_.min_stage_ns;
   gated_ = scenario_.overload == Overload::kHold || policy->gate() != nullptr;
   capacity_ = policy::PartitionCapacity(*parsed, static_cast<uint32_t>(spans_.size()));
   for (const pool::PartitionSpan& span : spans_) {
