@@ -51,6 +51,24 @@ bool HasSeeds(const std::vector<SimSeries>& series) {
   return false;
 }
 
+bool HasHighClass(const std::vector<SimSeries>& series) {
+  for (const SimSeries& one : series) {
+    for (const SimPoint& point : one.points) {
+      for (const model::TaskResult& task : point.runs.front().tasks) {
+        if (task.task_class == SGPRS_CLASS_HIGH) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Over all seeds.
+uint64_t HighMisses(const SimPoint& point) {
+  uint64_t misses = 0;
+  for (const SimResult& run : point.runs) misses += run.high_misses;
+  return misses;
+}
+
 void Append(std::vector<std::string> more, std::vector<std::string>* cells) {
   for (std::string& cell : more) cells->push_back(std::move(cell));
 }
@@ -84,11 +102,14 @@ std::string ConditionsText(const std::vector<SimSeries>& series) {
 std::string PointsText(const std::vector<SimSeries>& series) {
   const Naming naming(series);
   const bool seeds = HasSeeds(series);
+  const bool high = HasHighClass(series);
   TextTable table;
   naming.AddColumns(&table);
   for (const char* title : {"N", "FPS", "ON-TIME FPS", "MISS%", "SKIP%", "SWITCHES/S"}) {
     table.AddColumn(title);
   }
+  if (high) table.AddColumn("HIGH MISSED");
+  if (high) table.AddColumn("HIGH UTILISATION");
   if (seeds) {
     for (const char* title : {"FPS OVER SEEDS", "ON-TIME OVER SEEDS", "MISS% OVER SEEDS"}) {
       table.AddColumn(title);
@@ -102,6 +123,11 @@ std::string PointsText(const std::vector<SimSeries>& series) {
               OneDigit(point.skipped_percent().mean),
               fmt::format("{:.0f}", point.switches_per_second().mean)},
              &cells);
+      if (high) {
+        Append({std::to_string(HighMisses(point)),
+                fmt::format("{:.2f}", point.runs.front().high_utilisation)},
+               &cells);
+      }
       if (seeds) {
         Append(
             {Range(point.completed_fps()), Range(point.on_time_fps()), Range(point.miss_percent())},

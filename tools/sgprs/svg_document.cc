@@ -186,8 +186,8 @@ void SvgDocument::Text(SvgPoint at, std::string_view text, const SvgTextStyle& s
     out_ += fmt::format(R"( text-anchor="{}")", AnchorWord(style.anchor));
   }
   if (style.rotate != 0) {
-    out_ += fmt::format(" transform=\"rotate({} {} {})\"", SvgNumber(style.rotate),
-                        SvgNumber(at.x), SvgNumber(at.y));
+    out_ += fmt::format(" transform=\"rotate({} {} {})\"", SvgNumber(style.rotate), SvgNumber(at.x),
+                        SvgNumber(at.y));
   }
   out_ += fmt::format(">{}</text>\n", XmlEscape(text));
 }
