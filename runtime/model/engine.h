@@ -25,6 +25,7 @@
 #include "runtime/model/sim_result.h"
 #include "runtime/model/virtual_run.h"
 #include "runtime/model/virtual_task.h"
+#include "runtime/policy/admission.h"
 #include "runtime/pool/layout.h"
 #include "runtime/sched/scheduler.h"
 
@@ -55,6 +56,7 @@ class Engine {
   Status MakeScheduler();
   Status MakeTasks();
   Result<std::unique_ptr<JobWork>> MakeWork(const TaskSpec& spec);
+  void Judge(VirtualTask* task);
   const sched::TaskProfile& ProfileOf(const std::string& network);
 
   LossTable Losses() const;
@@ -97,6 +99,7 @@ class Engine {
   std::unique_ptr<sched::Scheduler> scheduler_;
   std::vector<VirtualTask> tasks_;
   std::vector<uint32_t> by_id_;  // scheduler's id -> index
+  std::vector<policy::TaskDemand> admitted_;
 
   uint64_t now_ns_ = 0;
   std::vector<Event> heap_;

@@ -100,6 +100,30 @@ const sched::TaskProfile& Engine::ProfileOf(const std::string& network) {
   return known->second;
 }
 
+// Admission at registration, as sgprsd judges a task that it knows; without a profile the cost is
+// unknown and the task fits.
+void Engine::Judge(VirtualTask* task) {
+  if (scenario_.admission == AdmissionMode::kOff) return;
+  const sched::TaskView view = scheduler_->View(task->id);
+  const policy::TaskDemand demand = {.task_class = task->spec().task_class,
+                                     .period_ns = task->spec().period_ns,
+                                     .deadline_ns = task->spec().deadline_ns,
+                                     .response_ns = view.response_ns,
+                                     .service_ns = view.service_ns};
+  const policy::AdmissionAnswer answer = policy::JudgeAdmission(admitted_, demand);
+  if (!answer.fits) {
+    const bool reject = scenario_.admission == AdmissionMode::kReject;
+    result_.warnings.push_back("task \"" + task->spec().name + "\" " +
+                               (reject ? "rejected: " : "does not fit: ") + answer.why);
+    if (reject) {
+      scheduler_->RemoveTask(task->id, 0);
+      task->admitted = false;
+      return;
+    }
+  }
+  admitted_.push_back(demand);
+}
+
 Status Engine::MakeTasks() {
   tasks_.reserve(specs_.size());
   uint64_t longest_ns = 0;
@@ -122,6 +146,7 @@ Status Engine::MakeTasks() {
     tasks_.back().id = *id;
     if (by_id_.size() <= *id) by_id_.resize(*id + 1);
     by_id_[*id] = i;
+    Judge(&tasks_.back());
   }
   // Late jobs may end after the window: the paper's rule bounds the backlog of a task.
   end_ns_ = window_.to_ns + 3 * longest_ns;
@@ -182,6 +207,11 @@ SimResult Engine::TakeResult() {
   r.horizon_ns = scenario_.horizon_ns;
   for (VirtualTask& task : tasks_) {
     TaskResult row = task.Result();
+    if (!task.admitted) {
+      row.expected = row.skipped = 0;  // nobody waits for its frames
+      r.tasks.push_back(std::move(row));
+      continue;
+    }
     const sched::TaskView view = scheduler_->View(task.id);
     row.utilisation = static_cast<double>(view.cost_ns) /
                       static_cast<double>(std::max<uint64_t>(1, row.period_ns));

@@ -198,6 +198,28 @@ TEST(VirtualRunTest, TheBooksBalance) {
               1e-6);
 }
 
+TEST(VirtualRunTest, AdmissionKeepsWhatFits) {
+  Scenario s = Upstream(60);
+  const SimResult off = RunOrDie(s);
+  EXPECT_TRUE(off.warnings.empty());
+  s.admission = AdmissionMode::kWarn;
+  const SimResult warned = RunOrDie(s);
+  EXPECT_FALSE(warned.warnings.empty());
+  EXPECT_EQ(warned.on_time, off.on_time);
+  s.admission = AdmissionMode::kReject;
+  const SimResult kept = RunOrDie(s);
+  EXPECT_EQ(kept.warnings.size(), warned.warnings.size());
+  const auto admitted = std::count_if(kept.tasks.begin(), kept.tasks.end(),
+                                      [](const TaskResult& task) { return task.admitted; });
+  EXPECT_EQ(60u - admitted, kept.warnings.size());
+  EXPECT_EQ(kept.expected, static_cast<uint64_t>(admitted) * 60);
+  // The bound is optimistic (README.md of runtime/model, "Scenarios"): 28 would be on time.
+  EXPECT_GE(admitted, 28);
+  EXPECT_LE(admitted, 36);
+  s.n = 20;
+  EXPECT_TRUE(RunOrDie(s).warnings.empty());
+}
+
 // A recorded trace under another policy: explicit jobs, no network.
 TEST(VirtualRunTest, RecordedJobsRun) {
   Scenario s;
