@@ -12,6 +12,38 @@
 
 namespace sgprs::shim {
 
+// True if a call on `stream` belongs to a capture, or is one that a capture makes the driver
+// refuse: then it goes to the driver at once, and nothing is put before it. One relaxed load while
+// nothing captures; a question to the driver else.
+bool AskCaptured(CUstream stream, bool per_thread_api);
+inline bool Captured(CUstream stream, bool per_thread_api) {
+  // Relaxed: a stream that captures is used by threads that its capturing thread told of it.
+  return __builtin_expect(TheSession()->captures.load(std::memory_order_relaxed) != 0, 0) &&
+         AskCaptured(stream, per_thread_api);
+}
+
+// While a capture is open, the shim's own calls in the scope are not what breaks it.
+class RelaxedCapture {
+ public:
+  RelaxedCapture();
+  ~RelaxedCapture();
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  bool active_ = false;
+  CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+// A record of `event` is about to go into the capture of `stream`: waits for what is held of the
+// event, and notes where it is.
+void RecordInCapture(CUevent event, CUstream stream, bool per_thread_api);
+// Is it a wait that a capture is concerned with (also one by which `stream` joins it)?
+bool IsCapturedWait(CUstream stream, CUevent event, bool per_thread_api);
+// Does it: `wait(arguments)` calls the driver.
+CUresult WaitInCapture(CUstream stream, CUevent event, bool per_thread_api, CUresult (*wait)(void*),
+                       void* arguments);
+
 // Row of the stream that a recordable call goes to, or nullptr: then the call is the driver's.
 // Registers the process at its first such call.
 VirtualStream* RecordableStream(CUstream stream, bool per_thread_api);
@@ -37,6 +69,9 @@ class EventTable {
   // The event is shared with other processes: its records must be the driver's at once.
   void NeverDefer(CUevent event);
   bool Deferrable(CUevent event);
+  // Recorded in capture `id`, where the driver knows it and nobody else does; until Note().
+  void NoteCaptured(CUevent event, uint64_t id);
+  uint64_t CaptureOf(CUevent event);  // 0 = none
   // Only for a forked child.
   void ResetAfterFork();
 
@@ -45,6 +80,7 @@ class EventTable {
     std::atomic<CUevent> handle;
     std::atomic<uint64_t> upto;
     std::atomic<bool> never_defer;
+    std::atomic<uint64_t> capture;
   };
   static constexpr uint32_t kCells = 16384;
   Cell* CellOf(CUevent event, bool make);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts that go away, code that is unloaded, capture.
+// Contexts that go away, code that is unloaded.
 #include "runtime/base/clock.h"
+#include "shim/graph/graph_table.h"
 #include "shim/hooks.h"
 #include "shim/interpose/interpose.h"
 #include "shim/issue/streams.h"
@@ -27,29 +28,8 @@ bool IsOurs(CUcontext context) {
 
 void BeforeUnload() {
   if (Recording()) DrainAll(TheSession());
+  TheGraphTable()->ForgetWishes();
   TheSession()->kernels.Forget();
-}
-
-// First nothing more is recorded, then what was is drained. A second capture finds that done, and a
-// wait on the NULL stream would break the first.
-void BeginCapture() {
-  Session* s = TheSession();
-  CloseDirect();
-  FutexLock capture(&s->capture_lock);
-  s->record_lock.lock();
-  const int32_t before = s->captures.fetch_add(1, std::memory_order_relaxed);
-  s->record_lock.unlock();
-  if (before == 0 && s->mode.load(std::memory_order_acquire) == Mode::kRecording) DrainAll(s);
-}
-
-// What was launched meanwhile is on the application's streams: later items follow it.
-void EndCapture() {
-  Session* s = TheSession();
-  s->direct_epoch.fetch_add(1, std::memory_order_release);
-  int32_t open = s->captures.load(std::memory_order_relaxed);
-  while (open > 0 &&
-         !s->captures.compare_exchange_weak(open, open - 1, std::memory_order_relaxed)) {
-  }
 }
 
 }  // namespace
@@ -113,43 +93,3 @@ extern "C" CUresult Hook_cuLibraryGetKernel(CUkernel* kernel, CUlibrary library,
   if (result == CUDA_SUCCESS) TheSession()->kernels.NoteKernel(*kernel);
   return result;
 }
-
-// --- capture: nothing is deferred while any stream captures (facts/cuda.md 6.5) ---
-
-#define SGPRS_BEGIN_CAPTURE_HOOK(symbol, parameters, arguments) \
-  extern "C" CUresult Hook_##symbol parameters {                \
-    BeginCapture();                                             \
-    const CUresult result = SGPRS_REAL(symbol) arguments;       \
-    if (result != CUDA_SUCCESS) EndCapture();                   \
-    return result;                                              \
-  }
-SGPRS_BEGIN_CAPTURE_HOOK(cuStreamBeginCapture, (CUstream stream), (stream))
-SGPRS_BEGIN_CAPTURE_HOOK(cuStreamBeginCapture_ptsz, (CUstream stream), (stream))
-SGPRS_BEGIN_CAPTURE_HOOK(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode),
-                         (stream, mode))
-SGPRS_BEGIN_CAPTURE_HOOK(cuStreamBeginCapture_v2_ptsz, (CUstream stream, CUstreamCaptureMode mode),
-                         (stream, mode))
-#define SGPRS_TO_GRAPH_PARAMETERS                                                          \
-  (CUstream stream, CUgraph graph, const CUgraphNode* nodes, const CUgraphEdgeData* edges, \
-   size_t count, CUstreamCaptureMode mode)
-SGPRS_BEGIN_CAPTURE_HOOK(cuStreamBeginCaptureToGraph, SGPRS_TO_GRAPH_PARAMETERS,
-                         (stream, graph, nodes, edges, count, mode))
-SGPRS_BEGIN_CAPTURE_HOOK(cuStreamBeginCaptureToGraph_ptsz, SGPRS_TO_GRAPH_PARAMETERS,
-                         (stream, graph, nodes, edges, count, mode))
-
-// A capture that fails to end is over all the same (an invalidated one answers an error here).
-#define SGPRS_END_CAPTURE_HOOK(symbol, default_stream)                                  \
-  extern "C" CUresult Hook_##symbol(CUstream stream, CUgraph* graph) {                  \
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;                       \
-    const CUstream asked = stream == nullptr ? default_stream : stream;                 \
-    const bool was = SGPRS_REAL(cuStreamIsCapturing)(asked, &status) == CUDA_SUCCESS && \
-                     status != CU_STREAM_CAPTURE_STATUS_NONE;                           \
-    const CUresult result = SGPRS_REAL(symbol)(stream, graph);                          \
-    if (was && result != CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD &&                      \
-        result != CUDA_ERROR_STREAM_CAPTURE_UNMATCHED) {                                \
-      EndCapture();                                                                     \
-    }                                                                                   \
-    return result;                                                                      \
-  }
-SGPRS_END_CAPTURE_HOOK(cuStreamEndCapture, nullptr)
-SGPRS_END_CAPTURE_HOOK(cuStreamEndCapture_ptsz, CU_STREAM_PER_THREAD)

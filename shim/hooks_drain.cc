@@ -58,9 +58,6 @@ void BeforeDirect(bool leaves_work) {
   if (mode == Mode::kFlushing) DrainAll(s);
   if (mode != Mode::kRecording && mode != Mode::kAttaching && mode != Mode::kUnattached) return;
   if (leaves_work) OpenDirect();
-  if (mode == Mode::kRecording && s->captures.load(std::memory_order_acquire) != 0) {
-    FutexLock wait_for_its_drain(&s->capture_lock);
-  }
   if (!Recording()) return;
   DrainAll(s);
   CountDrain(s);
@@ -81,8 +78,7 @@ void CloseDirect() {
 CUresult BeforeDirectLaunch() {
   if (const CUresult refused = RefusedError(); refused != CUDA_SUCCESS) return refused;
   BeforeDirect();
-  // Under capture a launch is not a launch yet.
-  if (TheSession()->captures.load(std::memory_order_relaxed) == 0) CountBypassed();
+  CountBypassed();
   return CUDA_SUCCESS;
 }
 
@@ -124,6 +120,7 @@ void EventTable::ResetAfterFork() {
     cell.handle.store(nullptr, std::memory_order_relaxed);
     cell.upto.store(0, std::memory_order_relaxed);
     cell.never_defer.store(false, std::memory_order_relaxed);
+    cell.capture.store(0, std::memory_order_relaxed);
   }
   overflow_.store(0, std::memory_order_relaxed);
 }
@@ -138,6 +135,19 @@ uint64_t EventTable::Upto(CUevent event) {
 void EventTable::Note(CUevent event, uint64_t upto) {
   Cell* cell = CellOf(event, true);
   (cell != nullptr ? cell->upto : overflow_).store(upto, std::memory_order_release);
+  // Relaxed here and below: one event is recorded by one thread at a time.
+  if (cell != nullptr && cell->capture.load(std::memory_order_relaxed) != 0) {
+    cell->capture.store(0, std::memory_order_relaxed);
+  }
+}
+
+void EventTable::NoteCaptured(CUevent event, uint64_t id) {
+  if (Cell* cell = CellOf(event, true)) cell->capture.store(id, std::memory_order_relaxed);
+}
+
+uint64_t EventTable::CaptureOf(CUevent event) {
+  const Cell* cell = CellOf(event, false);
+  return cell != nullptr ? cell->capture.load(std::memory_order_relaxed) : 0;
 }
 
 EventTable* TheEventTable() {

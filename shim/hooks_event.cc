@@ -10,6 +10,8 @@ namespace {
 
 bool TryEvent(EntryKind kind, CUevent event, unsigned flags, CUstream stream, bool per_thread) {
   if (event == nullptr || !TheEventTable()->Deferrable(event)) return false;
+  // An event of a capture is told to the driver, which refuses most uses of it.
+  if (kind == EntryKind::kEventWait && TheEventTable()->CaptureOf(event) != 0) return false;
   VirtualStream* row = RecordableStream(stream, per_thread);
   if (row == nullptr) return false;
   uint64_t upto = 0;
@@ -42,6 +44,10 @@ using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are
 
 #define SGPRS_RECORD_HOOK(symbol, per_thread)                              \
   extern "C" CUresult Hook_##symbol(CUevent event, CUstream stream) {      \
+    if (Captured(stream, per_thread)) {                                    \
+      RecordInCapture(event, stream, per_thread);                          \
+      return SGPRS_REAL(symbol)(event, stream);                            \
+    }                                                                      \
     if (TryEvent(EntryKind::kEventRecord, event, 0, stream, per_thread)) { \
       return CUDA_SUCCESS;                                                 \
     }                                                                      \
@@ -51,8 +57,14 @@ using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are
 SGPRS_RECORD_HOOK(cuEventRecord, false)
 SGPRS_RECORD_HOOK(cuEventRecord_ptsz, true)
 
+// CU_EVENT_RECORD_EXTERNAL makes a node that records the event whenever the graph runs: the event
+// is of no capture then.
 #define SGPRS_RECORD_FLAGS_HOOK(symbol, per_thread)                                      \
   extern "C" CUresult Hook_##symbol(CUevent event, CUstream stream, unsigned flags) {    \
+    if (Captured(stream, per_thread)) {                                                  \
+      if (flags == 0) RecordInCapture(event, stream, per_thread);                        \
+      return SGPRS_REAL(symbol)(event, stream, flags);                                   \
+    }                                                                                    \
     if (flags == 0 && TryEvent(EntryKind::kEventRecord, event, 0, stream, per_thread)) { \
       return CUDA_SUCCESS;                                                               \
     }                                                                                    \
@@ -62,8 +74,24 @@ SGPRS_RECORD_HOOK(cuEventRecord_ptsz, true)
 SGPRS_RECORD_FLAGS_HOOK(cuEventRecordWithFlags, false)
 SGPRS_RECORD_FLAGS_HOOK(cuEventRecordWithFlags_ptsz, true)
 
+namespace {
+struct WaitCall {
+  CUstream stream;
+  CUevent event;
+  unsigned flags;
+};
+}  // namespace
+
 #define SGPRS_WAIT_HOOK(symbol, per_thread)                                            \
   extern "C" CUresult Hook_##symbol(CUstream stream, CUevent event, unsigned flags) {  \
+    if (IsCapturedWait(stream, event, per_thread)) {                                   \
+      WaitCall call = {stream, event, flags};                                          \
+      const auto wait = [](void* data) {                                               \
+        const auto* c = static_cast<WaitCall*>(data);                                  \
+        return SGPRS_REAL(symbol)(c->stream, c->event, c->flags);                      \
+      };                                                                               \
+      return WaitInCapture(stream, event, per_thread, wait, &call);                    \
+    }                                                                                  \
     if (flags == 0 && TryEvent(EntryKind::kEventWait, event, 0, stream, per_thread)) { \
       return CUDA_SUCCESS;                                                             \
     }                                                                                  \

@@ -184,6 +184,9 @@ using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are
 
 #define SGPRS_LAUNCH_HOOK(symbol, per_thread)                                                     \
   extern "C" CUresult Hook_##symbol(SGPRS_LAUNCH_PARAMS, void** extra) {                          \
+    if (Captured(stream, per_thread)) {                                                           \
+      return SGPRS_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);        \
+    }                                                                                             \
     if (TryRecord(Plain(f, gx, gy, gz, bx, by, bz, shared, stream, per_thread, params, extra))) { \
       return CUDA_SUCCESS;                                                                        \
     }                                                                                             \
@@ -195,6 +198,9 @@ SGPRS_LAUNCH_HOOK(cuLaunchKernel_ptsz, true)
 
 #define SGPRS_COOPERATIVE_HOOK(symbol, per_thread)                                              \
   extern "C" CUresult Hook_##symbol(SGPRS_LAUNCH_PARAMS) {                                      \
+    if (Captured(stream, per_thread)) {                                                         \
+      return SGPRS_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);             \
+    }                                                                                           \
     LaunchRequest r =                                                                           \
         Plain(f, gx, gy, gz, bx, by, bz, shared, stream, per_thread, params, nullptr);          \
     r.cooperative = true;                                                                       \
@@ -208,6 +214,9 @@ SGPRS_COOPERATIVE_HOOK(cuLaunchCooperativeKernel_ptsz, true)
 #define SGPRS_LAUNCH_EX_HOOK(symbol, per_thread)                                                \
   extern "C" CUresult Hook_##symbol(const CUlaunchConfig* config, CUfunction f, void** params,  \
                                     void** extra) {                                             \
+    if (config != nullptr && Captured(config->hStream, per_thread)) {                           \
+      return SGPRS_REAL(symbol)(config, f, params, extra);                                      \
+    }                                                                                           \
     if (config != nullptr && TryRecord(FromConfig(*config, f, per_thread, params, extra))) {    \
       return CUDA_SUCCESS;                                                                      \
     }                                                                                           \
@@ -217,23 +226,12 @@ SGPRS_COOPERATIVE_HOOK(cuLaunchCooperativeKernel_ptsz, true)
 SGPRS_LAUNCH_EX_HOOK(cuLaunchKernelEx, false)
 SGPRS_LAUNCH_EX_HOOK(cuLaunchKernelEx_ptsz, true)
 
-#define SGPRS_HOST_HOOK(symbol, per_thread)                                             \
-  extern "C" CUresult Hook_##symbol(CUstream stream, CUhostFn function, void* data) {   \
-    if (TryRecordHostFunction(stream, per_thread, function, data)) return CUDA_SUCCESS; \
-    BeforeDirect();                                                                     \
-    return SGPRS_REAL(symbol)(stream, function, data);                                  \
+#define SGPRS_HOST_HOOK(symbol, per_thread)                                              \
+  extern "C" CUresult Hook_##symbol(CUstream stream, CUhostFn function, void* data) {    \
+    if (Captured(stream, per_thread)) return SGPRS_REAL(symbol)(stream, function, data); \
+    if (TryRecordHostFunction(stream, per_thread, function, data)) return CUDA_SUCCESS;  \
+    BeforeDirect();                                                                      \
+    return SGPRS_REAL(symbol)(stream, function, data);                                   \
   }
 SGPRS_HOST_HOOK(cuLaunchHostFunc, false)
 SGPRS_HOST_HOOK(cuLaunchHostFunc_ptsz, true)
-
-// cuStreamAddCallback has no hook: its callback is told the stream, which must be the
-// application's own. A graph's kernels have the SMs they were captured with (issue 4): in order, on
-// the application's stream.
-#define SGPRS_GRAPH_HOOK(symbol)                                                          \
-  extern "C" CUresult Hook_##symbol(CUgraphExec graph, CUstream stream) {                 \
-    if (const CUresult refused = RefusedError(); refused != CUDA_SUCCESS) return refused; \
-    BeforeDirect();                                                                       \
-    return SGPRS_REAL(symbol)(graph, stream);                                             \
-  }
-SGPRS_GRAPH_HOOK(cuGraphLaunch)
-SGPRS_GRAPH_HOOK(cuGraphLaunch_ptsz)

@@ -65,6 +65,7 @@ using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are
 
 #define SGPRS_COPY_HOOK(symbol, kind, to_type, from_type, to_address, from_address, per_thread)  \
   extern "C" CUresult Hook_##symbol(to_type to, from_type from, size_t bytes, CUstream stream) { \
+    if (Captured(stream, per_thread)) return SGPRS_REAL(symbol)(to, from, bytes, stream);        \
     if (TryCopy(EntryKind::kind, to_address, from_address, bytes, stream, per_thread)) {         \
       return CUDA_SUCCESS;                                                                       \
     }                                                                                            \
@@ -83,12 +84,13 @@ SGPRS_COPY_HOOKS(cuMemcpyDtoHAsync_v2, kCopyDeviceToHost, void*, CUdeviceptr, Ad
 SGPRS_COPY_HOOKS(cuMemcpyDtoDAsync_v2, kCopyDeviceToDevice, CUdeviceptr, CUdeviceptr, to, from)
 SGPRS_COPY_HOOKS(cuMemcpyAsync, kCopyAny, CUdeviceptr, CUdeviceptr, to, from)
 
-#define SGPRS_FILL_HOOK(symbol, value_type, width, per_thread)                      \
-  extern "C" CUresult Hook_##symbol(CUdeviceptr to, value_type value, size_t count, \
-                                    CUstream stream) {                              \
-    if (TryFill(to, value, width, count, stream, per_thread)) return CUDA_SUCCESS;  \
-    BeforeDirect();                                                                 \
-    return SGPRS_REAL(symbol)(to, value, count, stream);                            \
+#define SGPRS_FILL_HOOK(symbol, value_type, width, per_thread)                             \
+  extern "C" CUresult Hook_##symbol(CUdeviceptr to, value_type value, size_t count,        \
+                                    CUstream stream) {                                     \
+    if (Captured(stream, per_thread)) return SGPRS_REAL(symbol)(to, value, count, stream); \
+    if (TryFill(to, value, width, count, stream, per_thread)) return CUDA_SUCCESS;         \
+    BeforeDirect();                                                                        \
+    return SGPRS_REAL(symbol)(to, value, count, stream);                                   \
   }
 SGPRS_FILL_HOOK(cuMemsetD8Async, unsigned char, 1, false)
 SGPRS_FILL_HOOK(cuMemsetD8Async_ptsz, unsigned char, 1, true)
@@ -97,11 +99,12 @@ SGPRS_FILL_HOOK(cuMemsetD16Async_ptsz, unsigned short, 2, true)
 SGPRS_FILL_HOOK(cuMemsetD32Async, unsigned int, 4, false)
 SGPRS_FILL_HOOK(cuMemsetD32Async_ptsz, unsigned int, 4, true)
 
-#define SGPRS_FREE_HOOK(symbol, per_thread)                                 \
-  extern "C" CUresult Hook_##symbol(CUdeviceptr pointer, CUstream stream) { \
-    if (TryFree(pointer, stream, per_thread)) return CUDA_SUCCESS;          \
-    BeforeDirect();                                                         \
-    return SGPRS_REAL(symbol)(pointer, stream);                             \
+#define SGPRS_FREE_HOOK(symbol, per_thread)                                       \
+  extern "C" CUresult Hook_##symbol(CUdeviceptr pointer, CUstream stream) {       \
+    if (Captured(stream, per_thread)) return SGPRS_REAL(symbol)(pointer, stream); \
+    if (TryFree(pointer, stream, per_thread)) return CUDA_SUCCESS;                \
+    BeforeDirect();                                                               \
+    return SGPRS_REAL(symbol)(pointer, stream);                                   \
   }
 SGPRS_FREE_HOOK(cuMemFreeAsync, false)
 SGPRS_FREE_HOOK(cuMemFreeAsync_ptsz, true)

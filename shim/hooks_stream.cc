@@ -16,10 +16,6 @@ VirtualStream* RowOf(CUstream stream, bool per_thread) {
   CloseDirect();
   Session* s = TheSession();
   if (s->mode.load(std::memory_order_relaxed) == Mode::kFlushing) DrainAll(s);
-  if (s->captures.load(std::memory_order_acquire) != 0 &&
-      s->mode.load(std::memory_order_relaxed) == Mode::kRecording) {
-    FutexLock wait_for_its_drain(&s->capture_lock);
-  }
   return Recording() ? FindStream(s, stream, per_thread) : nullptr;
 }
 
@@ -85,6 +81,7 @@ using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are
 
 #define SGPRS_SYNC_HOOK(symbol, per_thread)                                      \
   extern "C" CUresult Hook_##symbol(CUstream stream) {                           \
+    if (Captured(stream, per_thread)) return SGPRS_REAL(symbol)(stream);         \
     if (VirtualStream* row = RowOf(stream, per_thread)) return Synchronize(row); \
     BeforeDirect();                                                              \
     return SGPRS_REAL(symbol)(stream);                                           \
@@ -94,6 +91,7 @@ SGPRS_SYNC_HOOK(cuStreamSynchronize_ptsz, true)
 
 #define SGPRS_QUERY_HOOK(symbol, per_thread)                               \
   extern "C" CUresult Hook_##symbol(CUstream stream) {                     \
+    if (Captured(stream, per_thread)) return SGPRS_REAL(symbol)(stream);   \
     if (VirtualStream* row = RowOf(stream, per_thread)) return Query(row); \
     return SGPRS_REAL(symbol)(stream);                                     \
   }

@@ -2,7 +2,6 @@
 #include "shim/session.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "runtime/base/environment.h"
 #include "runtime/lane/doorbell.h"
 #include "shim/connect.h"
+#include "shim/graph/graph_table.h"
 #include "shim/hooks.h"
 #include "shim/interpose/interpose.h"
 #include "shim/issue/issuer.h"
@@ -29,47 +29,15 @@ namespace sgprs::shim {
 namespace {
 
 void* IssuerThread(void*) {
-  Session* s = TheSession();
-  SGPRS_REAL(cuCtxSetCurrent)(s->facts.context);
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  if (SGPRS_HAS(cuThreadExchangeStreamCaptureMode)) {
-    SGPRS_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-  }
-  Issuer(s).Run();
+  EnterShimThread();
+  Issuer(TheSession()).Run();
   return nullptr;
 }
 
 void* CompleterThread(void*) {
-  SGPRS_REAL(cuCtxSetCurrent)(TheSession()->facts.context);
-  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-  if (SGPRS_HAS(cuThreadExchangeStreamCaptureMode)) {
-    SGPRS_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
-  }
+  EnterShimThread();
   RunCompleter();
   return nullptr;
-}
-
-// All signals stay with the application's own threads.
-bool StartThread(void* (*body)(void*), const char* name, bool real_time) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_attr_setstacksize(&attributes, 1u << 20);
-  pthread_t thread;
-  const bool started = pthread_create(&thread, &attributes, body, nullptr) == 0;
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!started) return false;
-  pthread_setname_np(thread, name);
-  if (real_time) {
-    const sched_param priority = {1};
-    pthread_setschedparam(thread, SCHED_FIFO, &priority);  // where allowed; else as it was
-  }
-  return true;
 }
 
 // The child has one thread and no business with the parent's lane: it starts over, and registers by
@@ -78,6 +46,7 @@ void AfterForkInChild() {
   Session* s = TheSession();
   if (s->lane != nullptr) UnmapLane(s->lane, s->lane_bytes, s->control_fd);
   TheEventTable()->ResetAfterFork();
+  TheGraphTable()->ResetAfterFork();
   TheMarkerPool()->ResetAfterFork();
   if (TheMarkerQueue() != nullptr) TheMarkerQueue()->ResetAfterFork();
   Session* fresh = new (static_cast<void*>(s)) Session;
@@ -92,6 +61,7 @@ void AtExit() {
   s->mode.store(Mode::kFlushing);  // nothing more is recorded; the issuer goes on without grants
   lane::Ring(&s->lane->issuer_doorbell);
   s->record_lock.unlock();
+  TheGraphTable()->Stop(50 * kNsPerMs);
   WaitIssuedAtMost(s, 1 * kNsPerSecond);
   if (s->issued.load() == s->recorded.load()) DrainAll(s);
   s->record_lock.lock();
@@ -182,8 +152,8 @@ bool Attach(Session* s, CUcontext context, char* reason, uint32_t reason_bytes) 
   bool good = BuildPartitions(s, backends, registration.welcome.backend_wanted) &&
               SendReady(s->control_fd, s->backend->kind(), s->sm_counts, s->partition_count);
   if (!good) snprintf(reason, reason_bytes, "no partition back-end could be built");
-  if (good && !(StartThread(CompleterThread, "sgprs-complete", false) &&
-                StartThread(IssuerThread, "sgprs-issue", false))) {
+  if (good && !(StartShimThread(CompleterThread, "sgprs-complete") &&
+                StartShimThread(IssuerThread, "sgprs-issue"))) {
     snprintf(reason, reason_bytes, "no thread could be started");
     good = false;
   }
@@ -208,22 +178,46 @@ void OncePerProcess(Session* s) {
 
 constinit Session g_session;
 
+void EnterShimThread() {
+  SGPRS_REAL(cuCtxSetCurrent)(TheSession()->facts.context);
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  if (SGPRS_HAS(cuThreadExchangeStreamCaptureMode)) {
+    SGPRS_REAL(cuThreadExchangeStreamCaptureMode)(&mode);
+  }
+}
+
+// All signals stay with the application's own threads.
+bool StartShimThread(void* (*body)(void*), const char* name) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, 1u << 20);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, &attributes, body, nullptr) == 0;
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!started) return false;
+  pthread_setname_np(thread, name);
+  return true;
+}
+
 bool Recording() {
   Session* s = TheSession();
   // Acquire pairs with AttachOnce(): all that recording needs is there.
-  return s->mode.load(std::memory_order_acquire) == Mode::kRecording &&
-         s->captures.load(std::memory_order_relaxed) == 0;
+  return s->mode.load(std::memory_order_acquire) == Mode::kRecording;
 }
 
 bool AttachOnce() {
   Session* s = TheSession();
   if (s->mode.load(std::memory_order_acquire) != Mode::kUnattached) return Recording();
   CUcontext context = nullptr;
-  // Nothing to be scheduled yet, or a capture that contexts and streams of ours would break.
-  if (s->captures.load(std::memory_order_relaxed) != 0 ||
-      SGPRS_REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == nullptr) {
-    return false;
-  }
+  // Nothing to be scheduled yet.
+  if (SGPRS_REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == nullptr) return false;
+  const RelaxedCapture relaxed;
   FutexLock lock(&s->attach_lock);
   if (s->mode.load(std::memory_order_acquire) != Mode::kUnattached) return Recording();
   s->mode.store(Mode::kAttaching, std::memory_order_relaxed);

@@ -5,8 +5,7 @@
 // Indexes. A *process index* counts every recorded item of the process from 0 and never restarts; a
 // lane that a new runtime hands over begins at process index `lane_base`.
 //
-// Locks, always taken in this order: attach_lock, capture_lock, record_lock, issue_lock, lane_lock.
-//   capture_lock the first capture's drain: others wait until the streams are theirs again
+// Locks, always taken in this order: attach_lock, record_lock, issue_lock, lane_lock.
 //   record_lock  who records: entries, arena head, job borders, stream rows
 //   issue_lock   who calls the driver on partition streams: stand-in streams
 //   lane_lock    leaf: the completer's use of the lane against its swap (a swap holds all three)
@@ -44,11 +43,10 @@ enum class Mode : uint32_t {
 
 struct Session {
   std::atomic<Mode> mode{Mode::kUnattached};
-  std::atomic<int32_t> captures{0};  // streams under capture: nothing is deferred meanwhile
+  std::atomic<int32_t> captures{0};  // captures under way: what belongs to one is not recorded
   int32_t pid = 0;                   // the process that attached; a forked child differs
 
   FutexMutex attach_lock;
-  FutexMutex capture_lock;
   FutexMutex record_lock;
   FutexMutex issue_lock;
   FutexMutex lane_lock;
@@ -87,6 +85,7 @@ struct Session {
   std::atomic<bool> after_sync{false};
   std::atomic<bool> job_mark{false};  // the next item begins a job, whatever else is known
   uint32_t streams_made = 0;
+  uint64_t captures_made = 0;  // under issue_lock
 
   // Written by the issuer (under issue_lock), read by all.
   alignas(64) std::atomic<uint64_t> issued{0};  // process index
@@ -117,10 +116,14 @@ struct Session {
 extern Session g_session;
 inline Session* TheSession() { return &g_session; }
 
-// True if recordable calls are to be recorded now. One relaxed load on the launch path.
+// True if recordable calls are to be recorded now. One load on the launch path.
 bool Recording();
 // Registers on the first recordable call (context current). True if recording may begin.
 bool AttachOnce();
+// A thread of the shim: all signals blocked, small stack, detached. False: none could be started.
+bool StartShimThread(void* (*body)(void*), const char* name);
+// First thing that such a thread does: the scheduled context, relaxed capture.
+void EnterShimThread();
 // Answer for a launch that may not run (Mode::kRefused), else CUDA_SUCCESS.
 CUresult RefusedError();
 // The thread has something that must be given up when it ends (hooks_drain.cc).

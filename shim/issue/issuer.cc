@@ -5,7 +5,9 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/lane/doorbell.h"
+#include "shim/graph/graph_table.h"
 #include "shim/interpose/interpose.h"
+#include "shim/issue/cooperative.h"
 #include "shim/issue/streams.h"
 
 namespace sgprs::shim {
@@ -22,6 +24,11 @@ enum : uint32_t { kAsleepForRecords = 1, kAsleepForGrant = 2 };
 void Announce(SgprsDoorbell* bell, uint32_t why) {
   // seq_cst with RecordScope::Commit() and lane::Ring().
   std::atomic_ref<uint32_t>(bell->asleep).store(why, std::memory_order_seq_cst);
+}
+
+// Cooperative launches that do not fit run on the anchor, on the whole device.
+bool Fits(const Entry& e, uint32_t partition) {
+  return FitsCooperatively(e.launch.function, e.grid, e.block, e.shared_bytes, partition);
 }
 
 }  // namespace
@@ -145,11 +152,11 @@ void Issuer::IssueOne(const Entry& entry, uint64_t index) {
   bool switched = false;
   CUstream target = PrepareTarget(s_, stream, partition, static_cast<SgprsLevel>(grant_.level),
                                   (entry.flags & kEntryWaitAnchor) != 0, &switched);
-  const bool by_anchor =
-      target == nullptr || (entry.kind != EntryKind::kKernel && s_->backend->KernelsOnly()) ||
-      (entry.kind == EntryKind::kKernel &&
-       (s_->backend->FunctionFor(entry.launch.function, partition) == nullptr ||
-        ((entry.flags & kEntryCooperative) != 0 && !FitsCooperatively(entry, partition))));
+  const bool by_anchor = target == nullptr ||
+                         (entry.kind != EntryKind::kKernel && s_->backend->KernelsOnly()) ||
+                         (entry.kind == EntryKind::kKernel &&
+                          (s_->backend->FunctionFor(entry.launch.function, partition) == nullptr ||
+                           ((entry.flags & kEntryCooperative) != 0 && !Fits(entry, partition))));
   // The anchor is to follow what `target` was made to follow.
   if (by_anchor && target != nullptr) NoteIssued(stream, target, partition);
   if (by_anchor && JoinAnchor(s_, stream)) {
@@ -163,9 +170,18 @@ void Issuer::IssueOne(const Entry& entry, uint64_t index) {
     start_ = TheMarkerPool()->Take(partition);
     if (start_ != nullptr) SGPRS_REAL(cuEventRecord)(start_->event, target);
   }
+  if (entry.kind == EntryKind::kGraph) FollowLastLaunch(entry.graph.row, stream, target);
   CallDriver(entry, target, partition);
   NoteIssued(stream, target, partition);
   Touch(stream);
+}
+
+// An executable graph runs once at a time, and all its copies are one.
+void Issuer::FollowLastLaunch(GraphRow* row, VirtualStream* stream, CUstream target) {
+  if (row->last_stream != nullptr && row->last_stream != stream) {
+    FollowStream(s_, row->last_stream, target);
+  }
+  row->last_stream = stream;
 }
 
 void Issuer::CallDriver(const Entry& entry, CUstream target, uint32_t partition) {
@@ -213,6 +229,10 @@ void Issuer::CallDriver(const Entry& entry, CUstream target, uint32_t partition)
     case EntryKind::kHostFunction:
       result = SGPRS_REAL(cuLaunchHostFunc)(target, entry.host.function, entry.host.data);
       break;
+    case EntryKind::kGraph:
+      result = SGPRS_REAL(cuGraphLaunch)(
+          TheGraphTable()->ExecFor(entry.graph.row, grant_.partition), target);
+      break;
     case EntryKind::kFreeAsync:
       result = SGPRS_REAL(cuMemFreeAsync)(entry.pointer, target);
       break;
@@ -254,19 +274,6 @@ CUresult Issuer::Launch(const Entry& e, CUstream target, uint32_t partition) {
   return SGPRS_REAL(cuLaunchKernel)(function, e.grid[0], e.grid[1], e.grid[2], e.block[0],
                                     e.block[1], e.block[2], e.shared_bytes, target, pointers,
                                     nullptr);
-}
-
-// A grid-wide barrier needs every block resident: the partition's SMs must hold them all
-// (facts/cuda.md 2.10). What does not fit runs on the anchor, on the whole device.
-bool Issuer::FitsCooperatively(const Entry& e, uint32_t partition) {
-  int per_sm = 0;
-  const int threads = static_cast<int>(e.block[0] * e.block[1] * e.block[2]);
-  if (SGPRS_REAL(cuOccupancyMaxActiveBlocksPerMultiprocessor)(&per_sm, e.launch.function, threads,
-                                                              e.shared_bytes) != CUDA_SUCCESS) {
-    return false;
-  }
-  const uint64_t blocks = uint64_t{e.grid[0]} * e.grid[1] * e.grid[2];
-  return blocks <= uint64_t{s_->sm_counts[partition]} * static_cast<uint64_t>(per_sm);
 }
 
 void Issuer::AfterIssue(const Entry& entry, uint64_t index) {

@@ -27,7 +27,7 @@ class Issuer {
   void IssueOne(const Entry& entry, uint64_t index);
   void CallDriver(const Entry& entry, CUstream target, uint32_t partition);
   CUresult Launch(const Entry& entry, CUstream target, uint32_t partition);
-  bool FitsCooperatively(const Entry& entry, uint32_t partition);
+  void FollowLastLaunch(GraphRow* row, VirtualStream* stream, CUstream target);
   void AfterIssue(const Entry& entry, uint64_t index);
   void WakeWaiters(uint64_t issued);
 
@@ -54,7 +54,7 @@ class Issuer {
 
   Session* s_;
   uint64_t recorded_seen_ = 0;  // `recorded` as of the last look
-  SgprsGrant grant_ = {};  // the current one; sequence 0 with `self_`
+  SgprsGrant grant_ = {};       // the current one; sequence 0 with `self_`
   bool have_grant_ = false;
   bool self_ = false;       // issuing without grants
   uint64_t job_first_ = 0;  // process index of the first entry of the current job

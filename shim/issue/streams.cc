@@ -47,7 +47,9 @@ CUevent TailEvent(Session* s, VirtualStream* v) {
 void WaitFor(Session* s, VirtualStream* v, CUstream target) {
   if (!v->used) return;
   CUevent event = TailEvent(s, v);
-  if (event != nullptr && SGPRS_REAL(cuEventRecord)(event, v->last) == CUDA_SUCCESS &&
+  // While its anchor captures, what went there before has its event already (EnterCapture).
+  const bool recorded = v->capture != 0 && v->last == v->anchor;
+  if (event != nullptr && (recorded || SGPRS_REAL(cuEventRecord)(event, v->last) == CUDA_SUCCESS) &&
       SGPRS_REAL(cuStreamWaitEvent)(target, event, 0) == CUDA_SUCCESS) {
     return;
   }
@@ -82,6 +84,7 @@ VirtualStream* TakeDeadRow(Session* s) {
     v->clean_epoch = 0;
     v->null_seen = 0;
     v->seen_by_null = v->issue_count;
+    v->capture = 0;
     return v;
   }
   return nullptr;
@@ -198,12 +201,28 @@ CUstream PrepareTarget(Session* s, VirtualStream* v, uint32_t partition, SgprsLe
   return target;
 }
 
+void FollowStream(Session* s, VirtualStream* v, CUstream target) { WaitFor(s, v, target); }
+
 void NoteIssued(VirtualStream* v, CUstream target, uint32_t partition) {
   v->last = target;
   v->last_partition = partition;
   v->used = true;
   v->joined = false;
   ++v->issue_count;
+}
+
+void EnterCapture(Session* s, VirtualStream* v, uint64_t id) {
+  if (v->used && v->last == v->anchor) {
+    if (CUevent event = TailEvent(s, v)) SGPRS_REAL(cuEventRecord)(event, v->anchor);
+  }
+  v->capture = id;
+}
+
+void LeaveCapture(Session* s, uint64_t id) {
+  if (id == 0) return;
+  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
+    if (v->capture == id) v->capture = 0;
+  }
 }
 
 bool JoinAnchor(Session* s, VirtualStream* v) {
@@ -220,11 +239,17 @@ void DrainAll(Session* s) {
   WaitIssued(s, s->recorded.load(std::memory_order_acquire));
   FutexLock record(&s->record_lock);
   FutexLock issue(&s->issue_lock);
+  // The NULL stream may not be used while a stream that orders itself with it captures.
+  bool no_null = false;
   for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
-    if (!v->used || v->joined) continue;
+    no_null = no_null || (v->capture != 0 && v->blocking);
+  }
+  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
+    if (!v->used || v->joined || v->capture != 0 || (no_null && v->legacy_null)) continue;
     // What can not be named here (another thread's per-thread stream, a destroyed stream) is
     // followed by the NULL stream, as the driver itself would have it.
     if (!v->dead && JoinAnchor(s, v)) continue;
+    if (v->blocking && no_null) continue;
     if (v->blocking) WaitFor(s, v, nullptr);
     if (v->dead) v->joined = true;
   }

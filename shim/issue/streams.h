@@ -27,8 +27,15 @@ VirtualStream* FindStream(Session* session, CUstream stream, bool per_thread_api
 // `switched`: set if the item before ran elsewhere.
 CUstream PrepareTarget(Session* session, VirtualStream* stream, uint32_t partition,
                        SgprsLevel level, bool wait_anchor, bool* switched);
+// Makes `target` follow everything issued on `stream` so far.
+void FollowStream(Session* session, VirtualStream* stream, CUstream target);
 // The item went to `target`.
 void NoteIssued(VirtualStream* stream, CUstream target, uint32_t partition);
+// `stream`'s anchor is about to enter capture `id`: from now on nobody touches it. Nothing of the
+// stream is held.
+void EnterCapture(Session* session, VirtualStream* stream, uint64_t id);
+// The capture is over, and with it that of all streams that joined it.
+void LeaveCapture(Session* session, uint64_t id);
 // Makes `stream`'s anchor follow its stand-ins (issuer: for items that must run on the anchor).
 // False for another thread's per-thread stream.
 bool JoinAnchor(Session* session, VirtualStream* stream);

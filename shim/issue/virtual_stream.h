@@ -46,6 +46,7 @@ struct VirtualStream {
   CUevent tail_events[SGPRS_MAX_PARTITIONS + 1] = {};
   uint32_t tail_generation = 0;    // pool generation of tail_events
   CUevent anchor_event = nullptr;  // recorded on the anchor, see kEntryWaitAnchor
+  uint64_t capture = 0;            // its anchor is in this capture: it is not touched; 0 = in none
   uint64_t issue_count = 0;        // items issued
   uint64_t null_seen = 0;          // blocking: issue_count of the NULL stream it has waited for;
   uint64_t seen_by_null = 0;       // and what of its own the NULL stream has waited for

@@ -50,6 +50,8 @@ class Backend {
   // True if its streams are of another context than the application's: then only kernels go there.
   // Copies, fills and events name memory and events of the application's context.
   virtual bool KernelsOnly() const { return false; }
+  // False: a stream of any partition has all SMs; only order and priority differ.
+  virtual bool HasPartitions() const { return true; }
 };
 
 // One object of each kind, in order of preference; never destroyed.

@@ -24,6 +24,8 @@ class Plain final : public Backend {
     return true;
   }
 
+  bool HasPartitions() const override { return false; }
+
   CUstream MakeStream(uint32_t, int priority) override {
     CUstream stream = nullptr;
     const int wanted = kind_ == SGPRS_BACKEND_PRIORITY ? priority : 0;

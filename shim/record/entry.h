@@ -12,6 +12,7 @@
 
 namespace sgprs::shim {
 
+struct GraphRow;
 struct VirtualStream;
 
 enum class EntryKind : uint8_t {
@@ -26,6 +27,7 @@ enum class EntryKind : uint8_t {
   kEventDestroy,
   kHostFunction,
   kFreeAsync,
+  kGraph,
 };
 
 enum EntryFlag : uint8_t {
@@ -72,6 +74,11 @@ struct Entry {
       CUhostFn function;
       void* data;
     } host;
+    struct {
+      GraphRow* row;
+      KernelInfo* info;
+      uint32_t kernels;
+    } graph;
     CUdeviceptr pointer;
   };
 };

@@ -32,6 +32,10 @@ class FutexMutex {
       syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, 2, nullptr, nullptr, 0);
     }
   }
+  bool try_lock() {
+    uint32_t expected = 0;
+    return word_.compare_exchange_strong(expected, 1, std::memory_order_acquire);
+  }
   void unlock() {
     if (word_.exchange(0, std::memory_order_release) == 2) {
       syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);

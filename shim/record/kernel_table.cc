@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "shim/hooks.h"
 #include "shim/interpose/interpose.h"
 
 namespace sgprs::shim {
@@ -106,6 +107,7 @@ KernelTable::Cell* KernelTable::CellOf(CUfunction function) {
 }
 
 KernelInfo* KernelTable::Learn(CUfunction function) {
+  const RelaxedCapture relaxed;  // asking may load the kernel
   FutexLock lock(&mutex_);
   Cell* cell = CellOf(function);
   if (cell == nullptr) return nullptr;

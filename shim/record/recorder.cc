@@ -5,6 +5,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/lane/doorbell.h"
+#include "shim/hooks.h"
 #include "shim/interpose/interpose.h"
 
 namespace sgprs::shim {
@@ -31,6 +32,8 @@ SgprsSlotKind SlotKindOf(EntryKind kind) {
       return SGPRS_SLOT_HOST_FUNCTION;
     case EntryKind::kFreeAsync:
       return SGPRS_SLOT_FREE;
+    case EntryKind::kGraph:
+      return SGPRS_SLOT_GRAPH;
   }
   return SGPRS_SLOT_NONE;
 }
@@ -94,7 +97,9 @@ bool BeginsJob(Session* s, uint64_t identity, uint64_t now_ns, uint64_t* gap_ns)
 }
 
 uint64_t IdentityOf(const Entry& e, uint64_t bytes) {
-  const uint64_t what = e.kind == EntryKind::kKernel ? e.launch.info->name_hash : bytes;
+  const uint64_t what = e.kind == EntryKind::kKernel  ? e.launch.info->name_hash
+                        : e.kind == EntryKind::kGraph ? e.graph.info->name_hash
+                                                      : bytes;
   return (what ^ static_cast<uint64_t>(e.kind)) * 0x9e3779b97f4a7c15ull;
 }
 
@@ -107,6 +112,7 @@ void FollowAnchor(Session* s, VirtualStream* stream, Entry* entry) {
   const uint64_t epoch = s->direct_epoch.load(std::memory_order_acquire);
   if (stream->clean_epoch == epoch && !open) return;
   if (stream->anchor_event == nullptr) {
+    const RelaxedCapture relaxed;
     CUcontext popped = nullptr;
     SGPRS_REAL(cuCtxPushCurrent_v2)(stream->context);
     SGPRS_REAL(cuEventCreate)(&stream->anchor_event, CU_EVENT_DISABLE_TIMING);
@@ -193,8 +199,9 @@ void RecordScope::WriteSlot(uint64_t bytes, uint64_t now_ns, uint64_t gap_ns, ui
     slot->block_z = static_cast<uint16_t>(e.block[2]);
     slot->shared_bytes = e.shared_bytes;
   } else {
-    slot->kernel = 0;
-    slot->grid_x = 0;
+    const bool graph = e.kind == EntryKind::kGraph;
+    slot->kernel = graph ? InternKernel(s, e.graph.info) : 0;
+    slot->grid_x = graph ? e.graph.kernels : 0;
     slot->shared_bytes = 0;
   }
   // Release pairs with LaneOwner::CopySlotUntrusted().
@@ -228,9 +235,10 @@ void RecordScope::Commit(uint64_t bytes) {
   entry_->job = s->job;
   if (stream != nullptr) FollowAnchor(s, stream, entry_);
   WriteSlot(bytes, now_ns, first ? gap_ns : 0, slot_flags);
-  if (entry_->kind == EntryKind::kKernel) {
+  if (entry_->kind == EntryKind::kKernel || entry_->kind == EntryKind::kGraph) {
+    const uint64_t more = entry_->kind == EntryKind::kKernel ? 1 : entry_->graph.kernels;
     std::atomic_ref<uint64_t> kernels(s->lane->counters.kernels);
-    kernels.store(kernels.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    kernels.store(kernels.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
   s->arena_head = entry_->arena_end;
   // Release, under record_lock; read by WaitForStream() and Query.

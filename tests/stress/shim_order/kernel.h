@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one kernel: to = to * a + from + b, for `words` words; `rounds` says how long it takes on the
+// The one kernel: to = to * a + from + b, for `words` words, by its first block; `rounds` says how long it takes on the
 // simulated device and changes nothing.
 #ifndef SGPRS_TESTS_STRESS_SHIM_ORDER_KERNEL_H_
 #define SGPRS_TESTS_STRESS_SHIM_ORDER_KERNEL_H_
@@ -33,8 +33,8 @@ inline constexpr char kPtx[] = R"(
 )
 .maxntid 64, 1, 1
 {
-	.reg .pred 	%p<2>;
-	.reg .b32 	%r<8>;
+	.reg .pred 	%p<3>;
+	.reg .b32 	%r<9>;
 	.reg .b64 	%rd<8>;
 	ld.param.u64 	%rd1, [so_step_param_0];
 	ld.param.u64 	%rd2, [so_step_param_1];
@@ -44,6 +44,9 @@ inline constexpr char kPtx[] = R"(
 	mov.u32 	%r4, %tid.x;
 	setp.ge.u32 	%p1, %r4, %r1;
 	@%p1 bra 	DONE;
+	mov.u32 	%r8, %ctaid.x;
+	setp.ne.u32 	%p2, %r8, 0;
+	@%p2 bra 	DONE;
 	cvta.to.global.u64 	%rd3, %rd1;
 	cvta.to.global.u64 	%rd4, %rd2;
 	mul.wide.u32 	%rd5, %r4, 4;

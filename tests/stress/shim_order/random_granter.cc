@@ -3,8 +3,9 @@
 // a random level, sometimes late, sometimes ahead of what is recorded. What the shim keeps in order
 // under this it keeps in order under any policy.
 //
-//   random_granter --socket PATH [--seed N] [--most SLOTS] [--life-ms MS]
+//   random_granter --socket PATH [--seed N] [--most SLOTS] [--life-ms MS] [--hold-ms MS]
 //
+// --hold-ms: nothing is granted for so long after a process has registered.
 // --life-ms: after so long all connections are dropped; after a pause new ones are taken, with
 // another pool every second time.
 #include <fcntl.h>
@@ -37,6 +38,7 @@ struct Options {
   uint64_t seed = 1;
   uint64_t most = 4;
   uint64_t life_ms = 0;
+  uint64_t hold_ms = 0;
 };
 
 std::atomic<uint32_t> g_life{0};  // connections of an earlier life end
@@ -85,8 +87,11 @@ bool SendWelcome(int fd, const SgprsHello& hello, LaneOwner* lane, bool other) {
 
 class Granter {
  public:
-  Granter(LaneOwner* lane, uint64_t seed, uint64_t most)
-      : lane_(lane), random_(seed), most_(most) {}
+  Granter(LaneOwner* lane, uint64_t seed, uint64_t most, uint64_t hold_ms)
+      : lane_(lane),
+        random_(seed),
+        most_(most),
+        first_grant_ns_(sgprs::NowNs() + hold_ms * sgprs::kNsPerMs) {}
 
   // False: the shim broke the rules of the lane.
   bool Turn() {
@@ -99,6 +104,7 @@ class Granter {
     SgprsCompletion completion;
     while (lane_->TakeCompletionUntrusted(&completion)) {
     }
+    if (sgprs::NowNs() < first_grant_ns_) return true;
     if (wait_for_all_ && seen->completed < granted_) return true;
     wait_for_all_ = false;
     // Now and then further than what is recorded.
@@ -135,6 +141,7 @@ class Granter {
   LaneOwner* lane_;
   std::mt19937_64 random_;
   uint64_t most_;
+  uint64_t first_grant_ns_;
   uint64_t granted_ = 0;
   bool wait_for_all_ = false;
 };
@@ -146,7 +153,7 @@ void Serve(int fd, const Options& options, uint32_t life) {
     if (lane.ok()) {
       (*lane)->SetAliveNs(sgprs::NowNs());
       (*lane)->SetPauseNs(300 * sgprs::kNsPerUs);
-      Granter granter(lane->get(), options.seed + life, options.most);
+      Granter granter(lane->get(), options.seed + life, options.most, options.hold_ms);
       bool open = SendWelcome(fd, hello, lane->get(), life % 2 == 1);
       while (open && g_life.load(std::memory_order_relaxed) == life && granter.Turn()) {
         char packet[SGPRS_CONTROL_MAX_BYTES];
@@ -198,11 +205,13 @@ int main(int argc, char** argv) {
     if (name == "--socket") options.socket = argv[i + 1];
     if (name == "--seed") options.seed = std::strtoull(argv[i + 1], nullptr, 10);
     if (name == "--most") options.most = std::strtoull(argv[i + 1], nullptr, 10);
+    if (name == "--hold-ms") options.hold_ms = std::strtoull(argv[i + 1], nullptr, 10);
     if (name == "--life-ms") options.life_ms = std::strtoull(argv[i + 1], nullptr, 10);
   }
   if (options.socket.empty() || options.most == 0) {
     std::fprintf(stderr,
-                 "usage: random_granter --socket PATH [--seed N] [--most N] [--life-ms N]\n");
+                 "usage: random_granter --socket PATH [--seed N] [--most N] [--life-ms N] "
+                 "[--hold-ms N]\n");
     return 2;
   }
   Loop(options);
