@@ -75,9 +75,10 @@ void Override(const SimOptions& options, model::ScenarioFile* file) {
   if (!options.device.empty()) scenario.device = options.device;
   if (options.admission.has_value()) scenario.admission = *options.admission;
   if (options.horizon_ns.has_value()) scenario.horizon_ns = *options.horizon_ns;
-  for (const auto& [name, value] : options.policy_options) {
-    std::erase_if(scenario.policy_options, [&](const auto& own) { return own.first == name; });
-    scenario.policy_options.emplace_back(name, value);
+  for (const auto& option : options.policy_options) {
+    std::erase_if(scenario.policy_options,
+                  [&](const auto& own) { return own.first == option.first; });
+    scenario.policy_options.push_back(option);
   }
   if (options.seed.has_value() || options.seeds.has_value()) {
     const uint64_t first =

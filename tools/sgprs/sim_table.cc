@@ -109,7 +109,6 @@ std::string PointsText(const std::vector<SimSeries>& series) {
     table.AddColumn(title);
   }
   if (high) table.AddColumn("HIGH MISSED");
-  if (high) table.AddColumn("HIGH UTILISATION");
   if (seeds) {
     for (const char* title : {"FPS OVER SEEDS", "ON-TIME OVER SEEDS", "MISS% OVER SEEDS"}) {
       table.AddColumn(title);
@@ -123,11 +122,7 @@ std::string PointsText(const std::vector<SimSeries>& series) {
               OneDigit(point.skipped_percent().mean),
               fmt::format("{:.0f}", point.switches_per_second().mean)},
              &cells);
-      if (high) {
-        Append({std::to_string(HighMisses(point)),
-                fmt::format("{:.2f}", point.runs.front().high_utilisation)},
-               &cells);
-      }
+      if (high) cells.push_back(std::to_string(HighMisses(point)));
       if (seeds) {
         Append(
             {Range(point.completed_fps()), Range(point.on_time_fps()), Range(point.miss_percent())},

@@ -181,6 +181,10 @@ TEST(SimTableTest, PoolsAreNamedOnlyWhereTheyDiffer) {
   EXPECT_THAT(PointsText(Published()), HasSubstr("POOL"));
   EXPECT_THAT(PointsText(MakeSeries({RunOf("sgprs", 4, 1, 1, 0)})), Not(HasSubstr("POOL")));
   EXPECT_EQ(SummaryText(MakeSeries({RunOf("sgprs", 4, 1, 1, 0)})), "");
+  model::SimResult high = RunOf("sgprs", 4, 1, 1, 0);
+  EXPECT_THAT(PointsText(MakeSeries({high})), Not(HasSubstr("HIGH MISSED")));
+  high.tasks[0].task_class = SGPRS_CLASS_HIGH;
+  EXPECT_THAT(PointsText(MakeSeries({high})), HasSubstr("HIGH MISSED"));
   EXPECT_THAT(PerTaskText(Published()), HasSubstr("(10,10)"));
 }
 
