@@ -155,9 +155,9 @@ TEST(LookupTest, UnknownAndTooOldNames) {
 }
 
 TEST_F(ProcessTest, WhatIsNotSimulatedSaysSo) {
-  CUarray array;
-  CUDA_ARRAY_DESCRIPTOR descriptor{16, 16, CU_AD_FORMAT_FLOAT, 1};
-  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuArrayCreate(&array, &descriptor));
+  CUmemGenericAllocationHandle group;
+  CUmulticastObjectProp properties{};
+  EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuMulticastCreate(&group, &properties));
   const void* table = this;
   CUuuid id{};
   EXPECT_EQ(CUDA_ERROR_NOT_FOUND, cuGetExportTable(&table, &id));

@@ -8,6 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "tools/simgpu/driver/mem_op.h"
+#include "tools/simgpu/driver/transfer.h"
+
 namespace sgprs::simgpu::driver {
 
 std::atomic<int> g_captures{0};
@@ -22,8 +25,10 @@ class Capture {
   Stream* origin = nullptr;
   uint64_t id = 0;
   bool broken = false;
-  std::map<Stream*, std::vector<GraphNode*>> streams;
-  std::map<Event*, std::vector<GraphNode*>> events;
+  std::map<Stream*, std::vector<GraphEdge>> streams;
+  std::map<Event*, std::vector<GraphEdge>> events;
+  std::map<Stream*, std::vector<CUgraphNode>> shown;  // what GetCaptureInfo points to
+  std::map<Stream*, std::vector<CUgraphEdgeData>> shown_edges;
 };
 
 namespace {
@@ -42,9 +47,16 @@ uint64_t g_next_id = 1;  // under Mutex()
 thread_local __attribute__((tls_model("initial-exec"))) CUstreamCaptureMode t_mode =
     CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-void Merge(const std::vector<GraphNode*>& more, std::vector<GraphNode*>* into) {
-  for (GraphNode* node : more) {
-    if (std::find(into->begin(), into->end(), node) == into->end()) into->push_back(node);
+using Edges = std::vector<GraphEdge>;
+
+bool Contains(const Edges& edges, const GraphNode* node) {
+  return std::any_of(edges.begin(), edges.end(),
+                     [&](const GraphEdge& edge) { return edge.from == node; });
+}
+
+void Merge(const Edges& more, Edges* into) {
+  for (const GraphEdge& edge : more) {
+    if (!Contains(*into, edge.from)) into->push_back(edge);
   }
 }
 
@@ -86,14 +98,15 @@ CUresult CheckDefaultStream(Stream* stream) {
 }
 
 // Everything that `nodes` come after, with them.
-std::set<const GraphNode*> Ancestors(const std::vector<GraphNode*>& nodes) {
+std::set<const GraphNode*> Ancestors(const Edges& edges) {
   std::set<const GraphNode*> seen;
-  std::vector<const GraphNode*> open(nodes.begin(), nodes.end());
+  std::vector<const GraphNode*> open;
+  for (const GraphEdge& edge : edges) open.push_back(edge.from);
   while (!open.empty()) {
     const GraphNode* node = open.back();
     open.pop_back();
     if (!seen.insert(node).second) continue;
-    open.insert(open.end(), node->dependencies.begin(), node->dependencies.end());
+    for (const GraphEdge& edge : node->dependencies) open.push_back(edge.from);
   }
   return seen;
 }
@@ -102,8 +115,8 @@ std::set<const GraphNode*> Ancestors(const std::vector<GraphNode*>& nodes) {
 bool AllJoined(Capture* capture) {
   const std::set<const GraphNode*> reached = Ancestors(capture->streams[capture->origin]);
   for (auto& [stream, nodes] : capture->streams) {
-    for (const GraphNode* node : nodes) {
-      if (reached.count(node) == 0) return false;
+    for (const GraphEdge& edge : nodes) {
+      if (reached.count(edge.from) == 0) return false;
     }
   }
   return true;
@@ -122,25 +135,112 @@ void Forget(Capture* capture) {
 
 }  // namespace
 
-CUresult CaptureCommand(Stream* stream, CommandKind kind, OpKind op_kind, const FillCommand& fill,
-                        bool* captured) {
-  std::lock_guard<std::mutex> lock(Mutex());
+namespace {
+
+// A new node of the stream's capture, empty. *captured false: the stream does not capture.
+CUresult NextNode(Stream* stream, GraphNode** node, bool* captured) {
   *captured = false;
   Capture* capture = stream->capture.load();
   if (capture == nullptr) return CheckDefaultStream(stream);
   *captured = true;
   if (capture->broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  std::vector<GraphNode*>& tail = capture->streams[stream];
+  Edges& tail = capture->streams[stream];
+  if (CUresult result = AddNode(capture->graph, tail, node)) return Broken(capture, result);
+  (*node)->content.view = stream->view;
+  (*node)->content.priority = stream->priority;
+  (*node)->content.has_priority = true;
+  tail = {{*node, CUgraphEdgeData{}}};
+  return CUDA_SUCCESS;
+}
+
+void CompleteContent(NodeContent* content) {
+  const NodeBody& body = *content->bodies[0];
+  if (content->type == CU_GRAPH_NODE_TYPE_KERNEL && body.command.has_priority != 0) {
+    content->priority = body.command.priority;
+  }
+  content->bodies[0]->command.has_priority = 0;  // the lane's
+  if (content->type == CU_GRAPH_NODE_TYPE_MEMCPY) content->copy = Describe(body.op.copy);
+  if (content->type != CU_GRAPH_NODE_TYPE_MEMSET) return;
+  const FillOp& fill = body.op.fill;
+  content->fill = {reinterpret_cast<CUdeviceptr>(fill.target),
+                   fill.pitch,
+                   fill.value,
+                   fill.element_bytes,
+                   fill.width,
+                   fill.height,
+                   reinterpret_cast<CUcontext>(content->view)};
+}
+
+}  // namespace
+
+CUresult CaptureCommand(Stream* stream, CommandKind kind, OpKind op_kind, const FillCommand& fill,
+                        bool* captured) {
+  std::lock_guard<std::mutex> lock(Mutex());
   GraphNode* node;
-  if (CUresult result = AddNode(capture->graph, tail, &node)) return Broken(capture, result);
-  node->type = TypeOf(op_kind);
-  node->view = stream->view;
-  node->priority = stream->priority;
-  node->body = std::make_unique<NodeBody>();
-  node->body->kind = kind;
-  node->body->op.kind = op_kind;
-  fill(node->body->op, node->body->command);
-  tail = {node};
+  const CUresult result = NextNode(stream, &node, captured);
+  if (result != CUDA_SUCCESS || !*captured) return result;
+  node->content.type = TypeOf(op_kind);
+  node->content.bodies.push_back(std::make_unique<NodeBody>());
+  NodeBody* body = node->content.bodies[0].get();
+  body->kind = kind;
+  body->op.kind = op_kind;
+  fill(body->op, body->command);
+  CompleteContent(&node->content);
+  return CUDA_SUCCESS;
+}
+
+CUresult CaptureChild(Stream* stream, const Graph& graph, bool* captured) {
+  std::lock_guard<std::mutex> lock(Mutex());
+  *captured = stream->capture.load() != nullptr;
+  if (!*captured) return CheckDefaultStream(stream);
+  Graph* child;
+  if (CUresult result = CloneGraph(graph, false, &child)) {
+    return Broken(stream->capture.load(), result);
+  }
+  GraphNode* node;
+  if (CUresult result = NextNode(stream, &node, captured)) {
+    DropGraph(child);
+    return result;
+  }
+  child->internal = true;
+  node->content.type = CU_GRAPH_NODE_TYPE_GRAPH;
+  node->content.child = child;
+  return CUDA_SUCCESS;
+}
+
+CUresult CaptureMemOps(Stream* stream, const std::vector<CUstreamBatchMemOpParams>& ops,
+                       bool* captured) {
+  std::lock_guard<std::mutex> lock(Mutex());
+  GraphNode* node;
+  const CUresult result = NextNode(stream, &node, captured);
+  if (result != CUDA_SUCCESS || !*captured) return result;
+  node->content.type = CU_GRAPH_NODE_TYPE_BATCH_MEM_OP;
+  node->content.mem_ops = ops;
+  for (const CUstreamBatchMemOpParams& op : ops) {
+    auto body = std::make_unique<NodeBody>();
+    const MemOpKinds kinds = KindsOf(op);
+    body->kind = kinds.command;
+    body->op.kind = kinds.op;
+    WriteMemOp(op, stream->id, &body->op);
+    node->content.bodies.push_back(std::move(body));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult CaptureExternalEvent(Stream* stream, Event* event, bool record) {
+  std::lock_guard<std::mutex> lock(Mutex());
+  GraphNode* node;
+  bool captured;
+  const CUresult result = NextNode(stream, &node, &captured);
+  if (result != CUDA_SUCCESS || !captured) return result;
+  node->content.type = record ? CU_GRAPH_NODE_TYPE_EVENT_RECORD : CU_GRAPH_NODE_TYPE_WAIT_EVENT;
+  node->content.event = event;
+  event->references.fetch_add(1, std::memory_order_relaxed);  // the handle holds one
+  auto body = std::make_unique<NodeBody>();
+  body->kind = CommandKind::kEventRecord;
+  body->op.kind = record ? OpKind::kEvent : OpKind::kEventWait;
+  body->op.event = event;
+  node->content.bodies.push_back(std::move(body));
   return CUDA_SUCCESS;
 }
 
@@ -179,14 +279,36 @@ CUresult CaptureWait(Stream* stream, Event* event, bool* captured) {
   return CUDA_SUCCESS;
 }
 
-CUresult CaptureAllocation(Stream* stream, CUdevice, size_t, CUdeviceptr*, bool* captured) {
-  *captured = false;
-  return RefuseOnStream(stream);
+CUresult CaptureAllocation(Stream* stream, CUdevice device, size_t bytes, CUdeviceptr* pointer,
+                           bool* captured) {
+  std::lock_guard<std::mutex> lock(Mutex());
+  *captured = stream->capture.load() != nullptr;
+  if (!*captured) return CheckDefaultStream(stream);
+  CUDA_MEM_ALLOC_NODE_PARAMS_v2 params{};
+  params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
+  params.bytesize = bytes;
+  std::shared_ptr<GraphMemory> memory;
+  if (CUresult result = GraphMemory::Make(params, &memory)) return result;
+  GraphNode* node;
+  if (CUresult result = NextNode(stream, &node, captured)) return result;
+  node->content.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+  node->content.memory = memory;
+  *pointer = memory->address();
+  return CUDA_SUCCESS;
 }
 
-CUresult CaptureFree(Stream* stream, CUdeviceptr, bool* captured) {
-  *captured = false;
-  return RefuseOnStream(stream);
+CUresult CaptureFree(Stream* stream, CUdeviceptr pointer, bool* captured) {
+  std::lock_guard<std::mutex> lock(Mutex());
+  *captured = stream->capture.load() != nullptr;
+  if (!*captured) return CheckDefaultStream(stream);
+  const std::shared_ptr<GraphMemory> memory = FindGraphMemory(pointer);
+  if (memory == nullptr) return Broken(stream->capture.load(), CUDA_ERROR_INVALID_VALUE);
+  GraphNode* node;
+  if (CUresult result = NextNode(stream, &node, captured)) return result;
+  node->content.type = CU_GRAPH_NODE_TYPE_MEM_FREE;
+  node->content.memory = memory;
+  return CUDA_SUCCESS;
 }
 
 CUresult RefuseOnStream(Stream* stream) {
@@ -230,7 +352,7 @@ CUresult RefuseUnsafe() {
 }
 
 CUresult BeginCapture(Stream* stream, CUstreamCaptureMode mode, Graph* graph,
-                      const std::vector<GraphNode*>& dependencies) {
+                      const std::vector<GraphEdge>& dependencies) {
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
   if (stream->legacy) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   std::lock_guard<std::mutex> lock(Mutex());
@@ -290,9 +412,31 @@ CUresult GetCaptureInfo(Stream* stream, CaptureInfo* info) {
   info->status =
       capture->broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED : CU_STREAM_CAPTURE_STATUS_ACTIVE;
   info->graph = capture->graph;
-  const std::vector<GraphNode*>& nodes = capture->streams[stream];
-  info->dependencies = reinterpret_cast<const CUgraphNode*>(nodes.data());
+  std::vector<CUgraphNode>& nodes = capture->shown[stream];
+  std::vector<CUgraphEdgeData>& edges = capture->shown_edges[stream];
+  nodes.clear();
+  edges.clear();
+  for (const GraphEdge& edge : capture->streams[stream]) {
+    nodes.push_back(reinterpret_cast<CUgraphNode>(edge.from));
+    edges.push_back(edge.data);
+  }
+  info->dependencies = nodes.data();
+  info->edges = edges.data();
   info->dependency_count = nodes.size();
+  return CUDA_SUCCESS;
+}
+
+CUresult UpdateDependencies(Stream* stream, const std::vector<GraphEdge>& edges, bool add) {
+  std::lock_guard<std::mutex> lock(Mutex());
+  Capture* capture = stream->capture.load();
+  if (capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  if (capture->broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  for (const GraphEdge& edge : edges) {
+    if (edge.from->graph != capture->graph) return CUDA_ERROR_INVALID_VALUE;
+  }
+  Edges& tail = capture->streams[stream];
+  if (!add) tail.clear();
+  Merge(edges, &tail);
   return CUDA_SUCCESS;
 }
 

@@ -38,6 +38,12 @@ CUresult CaptureWait(Stream* stream, Event* event, bool* captured);
 CUresult CaptureAllocation(Stream* stream, CUdevice device, size_t bytes, CUdeviceptr* pointer,
                            bool* captured);
 CUresult CaptureFree(Stream* stream, CUdeviceptr pointer, bool* captured);
+// cuGraphLaunch: a child graph. cuStreamBatchMemOp and kin: one node.
+CUresult CaptureChild(Stream* stream, const Graph& graph, bool* captured);
+CUresult CaptureMemOps(Stream* stream, const std::vector<CUstreamBatchMemOpParams>& ops,
+                       bool* captured);
+// cuEventRecordWithFlags, cuStreamWaitEvent with the external flag: nodes. The stream captures.
+CUresult CaptureExternalEvent(Stream* stream, Event* event, bool record);
 // A call that a capturing stream can not have (wait, query, ...): breaks its capture, 900.
 CUresult RefuseOnStream(Stream* stream);
 CUresult RefuseOnContext(Context* context);
@@ -47,17 +53,21 @@ CUresult RefuseOnEvent(Event* event);
 CUresult RefuseUnsafe();
 
 CUresult BeginCapture(Stream* stream, CUstreamCaptureMode mode, Graph* graph,
-                      const std::vector<GraphNode*>& dependencies);
+                      const std::vector<GraphEdge>& dependencies);
 CUresult EndCapture(Stream* stream, Graph** graph);
 
 struct CaptureInfo {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   uint64_t id = 0;
   Graph* graph = nullptr;
-  const CUgraphNode* dependencies = nullptr;  // valid until the stream's next call
+  const CUgraphNode* dependencies = nullptr;  // both valid until the stream's next call
+  const CUgraphEdgeData* edges = nullptr;
   size_t dependency_count = 0;
 };
 CUresult GetCaptureInfo(Stream* stream, CaptureInfo* info);
+
+// What the stream's next node comes after: `edges`, or these too (`add`).
+CUresult UpdateDependencies(Stream* stream, const std::vector<GraphEdge>& edges, bool add);
 
 CUstreamCaptureMode ExchangeThreadMode(CUstreamCaptureMode mode);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuStreamBeginCapture and what belongs to it.
 #include "tools/simgpu/driver/capture.h"
+#include "tools/simgpu/driver/graph_api.h"
 #include "tools/simgpu/driver/process.h"
 
 using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no namespace
@@ -8,7 +9,7 @@ using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no n
 namespace {
 
 CUresult Begin(CUstream handle, CUstreamCaptureMode mode, Graph* graph,
-               const std::vector<GraphNode*>& dependencies) {
+               const std::vector<GraphEdge>& dependencies) {
   Stream* stream;
   if (CUresult status = EnterWithStream(handle, &stream)) return status;
   return BeginCapture(stream, mode, graph, dependencies);
@@ -46,20 +47,16 @@ SIM_API CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode m
 }
 SIM_API CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
                                              const CUgraphNode* dependencies,
-                                             const CUgraphEdgeData*, size_t numDependencies,
-                                             CUstreamCaptureMode mode) {
-  if (CUresult status = Enter()) return status;
-  Graph* graph = hGraph != nullptr ? Graphs().Find(hGraph) : nullptr;
-  if (graph == nullptr || (dependencies == nullptr && numDependencies > 0)) {
-    return CUDA_ERROR_INVALID_VALUE;
+                                             const CUgraphEdgeData* dependencyData,
+                                             size_t numDependencies, CUstreamCaptureMode mode) {
+  Graph* graph;
+  if (CUresult bad = EnterWithGraph(hGraph, &graph)) return bad;
+  if (graph->internal) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<GraphEdge> edges;
+  if (CUresult bad = ReadEdges(graph, dependencies, dependencyData, numDependencies, &edges)) {
+    return bad;
   }
-  std::vector<GraphNode*> nodes;
-  for (size_t i = 0; i < numDependencies; ++i) {
-    GraphNode* node = Nodes().Find(dependencies[i]);
-    if (node == nullptr || node->graph != graph) return CUDA_ERROR_INVALID_VALUE;
-    nodes.push_back(node);
-  }
-  return Begin(hStream, mode, graph, nodes);
+  return Begin(hStream, mode, graph, edges);
 }
 
 SIM_API CUresult cuStreamEndCapture(CUstream hStream, CUgraph* phGraph) {
@@ -95,9 +92,41 @@ SIM_API CUresult cuStreamGetCaptureInfo_v3(CUstream hStream,
                                            const CUgraphNode** dependencies_out,
                                            const CUgraphEdgeData** edgeData_out,
                                            size_t* numDependencies_out) {
-  if (edgeData_out != nullptr) *edgeData_out = nullptr;  // all edges are of the default kind
+  CaptureInfo info;
+  if (CUresult result = Info(hStream, captureStatus_out, &info)) return result;
+  if (info.status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
+  if (edgeData_out != nullptr) *edgeData_out = info.edges;
   return InfoWithGraph(hStream, captureStatus_out, id_out, graph_out, dependencies_out,
                        numDependencies_out);
+}
+
+namespace {
+
+CUresult Update(CUstream handle, const CUgraphNode* dependencies, const CUgraphEdgeData* data,
+                size_t count, unsigned int flags) {
+  Stream* stream;
+  if (CUresult status = EnterWithStream(handle, &stream)) return status;
+  if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES || (dependencies == nullptr && count > 0)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CaptureInfo info;
+  if (CUresult result = GetCaptureInfo(stream, &info)) return result;
+  if (info.graph == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  std::vector<GraphEdge> edges;
+  if (CUresult bad = ReadEdges(info.graph, dependencies, data, count, &edges)) return bad;
+  return UpdateDependencies(stream, edges, flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES);
+}
+
+}  // namespace
+
+SIM_API CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode* dependencies,
+                                                   size_t numDependencies, unsigned int flags) {
+  return Update(hStream, dependencies, nullptr, numDependencies, flags);
+}
+SIM_API CUresult cuStreamUpdateCaptureDependencies_v2(CUstream hStream, CUgraphNode* dependencies,
+                                                      const CUgraphEdgeData* dependencyData,
+                                                      size_t numDependencies, unsigned int flags) {
+  return Update(hStream, dependencies, dependencyData, numDependencies, flags);
 }
 
 SIM_API CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {

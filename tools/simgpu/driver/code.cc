@@ -60,7 +60,7 @@ const Behaviours& AllBehaviours() {
   return *all;
 }
 
-uint64_t Fnv1a(const std::string& text) {
+uint64_t Fnv1aOf(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325ull;
   for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3ull;
   return hash;
@@ -88,7 +88,7 @@ CUresult ErrorOf(const Status& status, const void* image) {
 std::unique_ptr<KernelInfo> Describe(ImageKernel image) {
   auto info = std::make_unique<KernelInfo>();
   info->behaviour = FindBehaviour(image.name);
-  info->name_hash = Fnv1a(image.name);
+  info->name_hash = HashOfName(image.name);
   for (const ImageParam& param : image.params) {
     info->param_bytes = std::max(info->param_bytes, param.offset_bytes + param.size_bytes);
   }
@@ -109,6 +109,8 @@ const SimgpuKernel* FindBehaviour(const std::string& name) {
   }
   return nullptr;
 }
+
+uint64_t HashOfName(const std::string& name) { return Fnv1aOf(name); }
 
 CUresult ReadCode(const void* data, size_t bytes, std::shared_ptr<const Code>* out) {
   const Welcome& welcome = TheProcess().channel.welcome();

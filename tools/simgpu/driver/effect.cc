@@ -73,11 +73,13 @@ void Release(Op* op) {
 }  // namespace
 
 void ApplyEffect(Op* op, const LogEntry& entry) {
-  const bool failed = entry.error != 0;
+  bool failed = entry.error != 0;
   if (failed) {
     uint32_t none = 0;  // the first error stays
     op->context->sticky.compare_exchange_strong(none, entry.error);
   }
+  // After an error nothing of the context is computed any more; only handles and memory go on.
+  failed = failed || op->context->sticky.load(std::memory_order_relaxed) != 0;
   switch (op->kind) {
     case OpKind::kKernel:
       if (!failed) RunKernel(op->kernel);
@@ -98,6 +100,8 @@ void ApplyEffect(Op* op, const LogEntry& entry) {
       Memory().Free(reinterpret_cast<CUdeviceptr>(op->free));
       break;
     case OpKind::kHost:
+    case OpKind::kWaitValue:
+    case OpKind::kEventWait:
     case OpKind::kNothing:
       break;
   }

@@ -18,6 +18,13 @@ CUresult RecordEvent(Event* event, Stream* stream) {
   });
 }
 
+CUresult RecordOrCapture(Event* event, Stream* stream) {
+  if (!CaptureActive()) return RecordEvent(event, stream);
+  bool captured;
+  const CUresult result = CaptureRecord(stream, event, &captured);
+  return captured || result != CUDA_SUCCESS ? result : RecordEvent(event, stream);
+}
+
 CUresult RecordContextEvent(Event* event, Context* view) {
   if (event->root != view->root) return CUDA_ERROR_INVALID_HANDLE;
   if (CaptureActive()) {
@@ -77,28 +84,17 @@ CUresult EnterWithEvent(CUevent handle, Event** event) {
   return ContextStatus((*event)->root);
 }
 
-// A node that records the event at every launch of the graph.
-CUresult CaptureExternalRecord(Event* event, Stream* stream) {
-  bool captured;
-  return CaptureCommand(
-      stream, CommandKind::kEventRecord, OpKind::kEvent,
-      [&](Op& op, Command&) { op.event = event; }, &captured);
-}
-
 CUresult Record(CUevent handle, CUstream stream_handle, bool external) {
   Stream* stream;
   if (CUresult status = EnterWithStream(stream_handle, &stream)) return status;
   Event* event;
   if (CUresult bad = FindEvent(handle, &event)) return bad;
   if (event->root != stream->view->root) return CUDA_ERROR_INVALID_HANDLE;
-  if (!CaptureActive()) return RecordEvent(event, stream);
   if (external) {
-    return stream->capture.load() != nullptr ? CaptureExternalRecord(event, stream)
+    return stream->capture.load() != nullptr ? CaptureExternalEvent(stream, event, true)
                                              : CUDA_ERROR_INVALID_VALUE;
   }
-  bool captured;
-  const CUresult result = CaptureRecord(stream, event, &captured);
-  return captured || result != CUDA_SUCCESS ? result : RecordEvent(event, stream);
+  return RecordOrCapture(event, stream);
 }
 
 CUresult Elapsed(float* milliseconds, CUevent start_handle, CUevent end_handle) {

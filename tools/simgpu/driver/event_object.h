@@ -8,6 +8,8 @@
 namespace sgprs::simgpu::driver {
 
 CUresult RecordEvent(Event* event, Stream* stream);
+// RecordEvent, or a mark in the capture of the stream.
+CUresult RecordOrCapture(Event* event, Stream* stream);
 // The event ends when everything has ended that the context (a root: its green contexts too) was
 // given so far. INVALID_HANDLE: of another primary context.
 CUresult RecordContextEvent(Event* event, Context* view);

@@ -2,9 +2,12 @@
 #include "tools/simgpu/driver/executor.h"
 
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
+#include "tools/simgpu/driver/mem_op.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
 #include "tools/simgpu/driver/thread_state.h"
@@ -14,6 +17,9 @@ namespace {
 
 constexpr uint32_t kBusyLookMs = 100;   // how often a sleeping executor looks whether the device
 constexpr uint32_t kIdleLookMs = 1000;  // still lives
+// How often the watcher looks at the words that streams wait for.
+constexpr uint32_t kLeastWatchUs = 10;
+constexpr uint32_t kMostWatchUs = 500;
 
 // The program's signals are not for our threads.
 bool StartThread(pthread_t* thread, void* (*function)(void*), void* argument, const char* name) {
@@ -27,6 +33,16 @@ bool StartThread(pthread_t* thread, void* (*function)(void*), void* argument, co
   pthread_setname_np(*thread, name);
   pthread_detach(*thread);
   return true;
+}
+
+// To the device: the command at the head of that stream may end. False: there is no device.
+bool TellReturned(const Op& op, uint32_t stream) {
+  Command done{};
+  done.kind = static_cast<uint32_t>(CommandKind::kHostDone);
+  done.stream = stream;
+  done.context = op.context->id;
+  done.wait_seq = op.seq;
+  return TheProcess().queue.SendControl(done) == CUDA_SUCCESS;
 }
 
 bool EffectsWanted() {
@@ -59,6 +75,11 @@ void* Executor::EffectThread(void* self) {
   return nullptr;
 }
 
+void* Executor::WatchThread(void* self) {
+  static_cast<Executor*>(self)->RunWatch();
+  return nullptr;
+}
+
 void* Executor::HostThread(void* self) {
   static_cast<Executor*>(self)->RunHostFunctions();
   return nullptr;
@@ -84,7 +105,11 @@ void Executor::Handle(const LogEntry& entry) {
   Op* op = queue.Pending(entry.seq);
   if (op == nullptr) return;  // a control command
   if (static_cast<LogKind>(entry.kind) == LogKind::kRunHost) {
-    GiveToHostThread(op);
+    if (op->kind == OpKind::kWaitValue) {
+      GiveToWatcher(op);
+    } else {
+      GiveToHostThread(op);
+    }
     return;
   }
   std::lock_guard<std::timed_mutex> lock(effect_mutex_);
@@ -112,22 +137,50 @@ void Executor::RunHostFunctions() {
       host_ops_.pop_front();
     }
     if (!EffectsWanted()) return;
-    const HostOp host = op->host;
+    RunHostFunction(*op);
+    if (!TellReturned(*op, op->host.stream)) return;
+  }
+}
+
+void Executor::RunHostFunction(const Op& op) {
+  const HostOp host = op.host;
+  const auto status = static_cast<CUresult>(op.context->sticky.load());
+  InHostFunction guard;
+  if (host.callback != nullptr) {
+    host.callback(host.handle, status, host.data);
+  } else if (status == CUDA_SUCCESS) {  // cuda.h: not called in the event of an error
+    host.function(host.data);
+  }
+}
+
+void Executor::GiveToWatcher(Op* op) {
+  std::lock_guard<std::mutex> lock(watch_mutex_);
+  watch_ops_.push_back(op);
+  if (!watch_started_) {
+    pthread_t thread;
+    watch_started_ = StartThread(&thread, WatchThread, this, "simgpu-watch");
+  }
+  watch_more_.notify_one();
+}
+
+void Executor::RunWatch() {
+  uint32_t sleep_us = kLeastWatchUs;
+  while (EffectsWanted()) {
+    std::vector<Op*> met;
     {
-      InHostFunction guard;
-      if (host.function != nullptr) {
-        host.function(host.data);
-      } else {
-        const auto status = static_cast<CUresult>(op->context->sticky.load());
-        host.callback(host.handle, status, host.data);
-      }
+      std::unique_lock<std::mutex> lock(watch_mutex_);
+      watch_more_.wait(lock, [this] { return !watch_ops_.empty(); });
+      std::erase_if(watch_ops_, [&](Op* op) {
+        const bool over = op->context->sticky.load() != 0 || ConditionMet(op->wait);
+        if (over) met.push_back(op);
+        return over;
+      });
     }
-    Command done{};
-    done.kind = static_cast<uint32_t>(CommandKind::kHostDone);
-    done.stream = host.stream;
-    done.context = op->context->id;
-    done.wait_seq = op->seq;
-    if (TheProcess().queue.SendControl(done) != CUDA_SUCCESS) return;
+    for (const Op* op : met) {
+      if (!TellReturned(*op, op->wait.stream)) return;
+    }
+    sleep_us = met.empty() ? std::min(sleep_us * 2, kMostWatchUs) : kLeastWatchUs;
+    usleep(sleep_us);
   }
 }
 

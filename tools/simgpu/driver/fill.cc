@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuMemset*, and values written by a stream.
+// cuMemset*.
 #include "tools/simgpu/driver/enqueue.h"
 #include "tools/simgpu/driver/process.h"
 #include "tools/simgpu/driver/transfer.h"
 
 using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no namespace
 
-namespace {
+namespace sgprs::simgpu::driver {
 
-CUresult Check(const FillOp& fill, const Context* root, Place* place) {
+CUresult CheckFill(const FillOp& fill, const Context* root, Place* place) {
   const auto address = reinterpret_cast<CUdeviceptr>(fill.target);
   if (address % fill.element_bytes != 0 || fill.pitch % fill.element_bytes != 0) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -18,6 +18,15 @@ CUresult Check(const FillOp& fill, const Context* root, Place* place) {
   return Locate(address, (fill.height - 1) * fill.pitch + row, Side::kDevice, root, place);
 }
 
+void WriteFill(const FillOp& fill, Op* op, Command* command) {
+  op->fill = fill;
+  command->bytes = fill.width * fill.height * fill.element_bytes;
+}
+
+}  // namespace sgprs::simgpu::driver
+
+namespace {
+
 CUresult Fill(const FillOp& fill, CUstream handle, bool synchronous) {
   Stream* stream;
   if (CUresult status = EnterWithStream(handle, &stream)) return status;
@@ -26,15 +35,11 @@ CUresult Fill(const FillOp& fill, CUstream handle, bool synchronous) {
   }
   if (fill.width == 0 || fill.height == 0) return CUDA_SUCCESS;
   Place place;
-  if (CUresult bad = Check(fill, stream->view->root, &place)) return bad;
+  if (CUresult bad = CheckFill(fill, stream->view->root, &place)) return bad;
   uint64_t seq = 0;
   const CUresult result = Enqueue(
       stream, CommandKind::kFill, OpKind::kFill,
-      [&](Op& op, Command& command) {
-        op.fill = fill;
-        command.bytes = fill.width * fill.height * fill.element_bytes;
-      },
-      &seq);
+      [&](Op& op, Command& command) { WriteFill(fill, &op, &command); }, &seq);
   // Fills of device memory do not wait; of pinned host memory they do.
   if (result != CUDA_SUCCESS || !synchronous || place.device) return result;
   return TheProcess().queue.Wait(seq);
@@ -46,18 +51,6 @@ FillOp Flat(CUdeviceptr target, uint32_t value, uint32_t element_bytes, size_t c
 FillOp Rows(CUdeviceptr target, size_t pitch, uint32_t value, uint32_t element_bytes, size_t width,
             size_t height) {
   return FillOp{reinterpret_cast<void*>(target), pitch, width, height, value, element_bytes};
-}
-
-CUresult WriteValue(CUstream handle, CUdeviceptr address, uint64_t value, uint32_t bytes) {
-  Stream* stream;
-  if (CUresult status = EnterWithStream(handle, &stream)) return status;
-  Place place;
-  if (address % bytes != 0) return CUDA_ERROR_INVALID_VALUE;
-  if (CUresult bad = Locate(address, bytes, Side::kDevice, stream->view->root, &place)) return bad;
-  return Enqueue(stream, CommandKind::kFill, OpKind::kWrite, [&](Op& op, Command& command) {
-    op.write = WriteOp{reinterpret_cast<void*>(address), value, bytes};
-    command.bytes = bytes;
-  });
 }
 
 }  // namespace
@@ -107,15 +100,4 @@ SIM_API CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsi
 SIM_API CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
                                     size_t Width, size_t Height, CUstream hStream) {
   return Fill(Rows(dstDevice, dstPitch, ui, 4, Width, Height), hStream, false);
-}
-
-SIM_API CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value,
-                                         unsigned int flags) {
-  if ((flags & ~CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) != 0) return CUDA_ERROR_INVALID_VALUE;
-  return WriteValue(stream, addr, value, 4);
-}
-SIM_API CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value,
-                                         unsigned int flags) {
-  if ((flags & ~CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) != 0) return CUDA_ERROR_INVALID_VALUE;
-  return WriteValue(stream, addr, value, 8);
 }

@@ -17,6 +17,7 @@ import sys
 
 PROTOTYPE = re.compile(r"\bCUresult\s+(cu[A-Z]\w*)\s*\(([^;{]*?)\)\s*;", re.S)
 IMPLEMENTED = re.compile(r"^SIM_API CUresult (cu[A-Z]\w*)\(", re.M)
+FAMILY = re.compile(r"^GRAPH_NODE_CALLS\((cu[A-Z]\w*),\s+(cu[A-Z]\w*),\s+(cu[A-Z]\w*),", re.M)
 ERROR = re.compile(r"\b(CUDA_(?:SUCCESS|ERROR_\w+))\s*=\s*(\d+)")
 
 # What real drivers say, where it is well known; for others the name in words.
@@ -143,7 +144,9 @@ def main():
         die(f"only {len(prototypes)} calls found: not CUDA 13.0's cuda.h?")
     implemented = set()
     for source in args.sources:
-        implemented |= set(IMPLEMENTED.findall(source.read_text()))
+        text = source.read_text()
+        implemented |= set(IMPLEMENTED.findall(text))
+        implemented |= {name for names in FAMILY.findall(text) for name in names}
     if unknown := implemented - set(prototypes):
         die(f"implemented, but not in cuda.h: {sorted(unknown)}")
     args.out.mkdir(parents=True, exist_ok=True)

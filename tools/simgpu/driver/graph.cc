@@ -1,62 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuGraph*: graphs are made by capture; they can be looked at, instantiated, launched.
+// cuGraph*: graphs as such, their nodes and edges, executables.
 #include "tools/simgpu/driver/graph.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "tools/simgpu/driver/capture.h"
-#include "tools/simgpu/driver/module.h"
+#include "tools/simgpu/driver/graph_api.h"
+#include "tools/simgpu/driver/graph_exec.h"
 #include "tools/simgpu/driver/process.h"
 
 using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no namespace
 
 namespace {
 
-CUresult EnterWithGraph(CUgraph handle, Graph** graph) {
-  if (CUresult status = Enter()) return status;
-  *graph = handle != nullptr ? Graphs().Find(handle) : nullptr;
-  return *graph != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult EnterWithNode(CUgraphNode handle, GraphNode** node) {
-  if (CUresult status = Enter()) return status;
-  *node = handle != nullptr ? Nodes().Find(handle) : nullptr;
-  return *node != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult EnterWithExec(CUgraphExec handle, GraphExec** exec) {
-  if (CUresult status = Enter()) return status;
-  *exec = handle != nullptr ? Execs().Find(handle) : nullptr;
-  return *exec != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult MakeExec(CUgraphExec* out, CUgraph handle, unsigned long long flags) {
+CUresult MakeExec(CUgraphExec* out, CUgraph handle, unsigned long long flags, CUgraphNode* bad) {
   Context* context;
   if (CUresult status = EnterWithContext(&context)) return status;
   Graph* graph;
-  if (CUresult bad = EnterWithGraph(handle, &graph)) return bad;
+  if (CUresult error = EnterWithGraph(handle, &graph)) return error;
   constexpr unsigned long long kKnown =
       CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD |
       CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
-  if (out == nullptr || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (out == nullptr || (flags & ~kKnown) != 0 || graph->internal) return CUDA_ERROR_INVALID_VALUE;
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   GraphExec* exec;
-  if (CUresult result = Instantiate(*graph, &exec)) return result;
+  GraphNode* bad_node = nullptr;
+  const CUresult result = Instantiate(graph, flags, &exec, &bad_node);
+  if (bad != nullptr) *bad = reinterpret_cast<CUgraphNode>(bad_node);
+  if (result != CUDA_SUCCESS) return result;
   *out = reinterpret_cast<CUgraphExec>(exec);
-  return CUDA_SUCCESS;
-}
-
-// The API's way to return lists: NULL asks for the count; what is left over becomes NULL.
-CUresult PutNodes(const std::vector<GraphNode*>& nodes, CUgraphNode* out, size_t* count) {
-  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (out != nullptr) {
-    for (size_t i = 0; i < *count; ++i) {
-      out[i] = i < nodes.size() ? reinterpret_cast<CUgraphNode>(nodes[i]) : nullptr;
-    }
-    *count = std::min(*count, nodes.size());
-    return CUDA_SUCCESS;
-  }
-  *count = nodes.size();
   return CUDA_SUCCESS;
 }
 
@@ -74,19 +47,45 @@ SIM_API CUresult cuGraphCreate(CUgraph* phGraph, unsigned int flags) {
 SIM_API CUresult cuGraphDestroy(CUgraph hGraph) {
   Graph* graph;
   if (CUresult bad = EnterWithGraph(hGraph, &graph)) return bad;
+  if (graph->internal) return CUDA_ERROR_INVALID_VALUE;
   DropGraph(graph);
   return CUDA_SUCCESS;
 }
 
+SIM_API CUresult cuGraphClone(CUgraph* phGraphClone, CUgraph originalGraph) {
+  Graph* graph;
+  if (CUresult bad = EnterWithGraph(originalGraph, &graph)) return bad;
+  if (phGraphClone == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Graph* clone;
+  if (CUresult result = CloneGraph(*graph, false, &clone)) return result;
+  *phGraphClone = reinterpret_cast<CUgraph>(clone);
+  return CUDA_SUCCESS;
+}
+
+SIM_API CUresult cuGraphNodeFindInClone(CUgraphNode* phNode, CUgraphNode hOriginalNode,
+                                        CUgraph hClonedGraph) {
+  Graph* graph;
+  if (CUresult bad = EnterWithGraph(hClonedGraph, &graph)) return bad;
+  GraphNode* original;
+  if (CUresult bad = EnterWithNode(hOriginalNode, &original)) return bad;
+  if (phNode == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  for (GraphNode* node : graph->nodes) {
+    if (node->origin != original) continue;
+    *phNode = reinterpret_cast<CUgraphNode>(node);
+    return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
 SIM_API CUresult cuGraphInstantiateWithFlags(CUgraphExec* phGraphExec, CUgraph hGraph,
                                              unsigned long long flags) {
-  return MakeExec(phGraphExec, hGraph, flags);
+  return MakeExec(phGraphExec, hGraph, flags, nullptr);
 }
 SIM_API CUresult cuGraphInstantiate(CUgraphExec* phGraphExec, CUgraph hGraph,
                                     CUgraphNode* phErrorNode, char* logBuffer, size_t bufferSize) {
   if (phErrorNode != nullptr) *phErrorNode = nullptr;
   if (logBuffer != nullptr && bufferSize > 0) logBuffer[0] = '\0';
-  return MakeExec(phGraphExec, hGraph, 0);
+  return MakeExec(phGraphExec, hGraph, 0, phErrorNode);
 }
 SIM_API CUresult cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph,
                                        CUgraphNode* phErrorNode, char* logBuffer,
@@ -95,11 +94,14 @@ SIM_API CUresult cuGraphInstantiate_v2(CUgraphExec* phGraphExec, CUgraph hGraph,
 }
 SIM_API CUresult cuGraphInstantiateWithParams(CUgraphExec* phGraphExec, CUgraph hGraph,
                                               CUDA_GRAPH_INSTANTIATE_PARAMS* instantiateParams) {
+  if (CUresult status = Enter()) return status;
   if (instantiateParams == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = MakeExec(phGraphExec, hGraph, instantiateParams->flags);
-  instantiateParams->hErrNode_out = nullptr;
-  instantiateParams->result_out =
-      result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS : CUDA_GRAPH_INSTANTIATE_ERROR;
+  CUgraphNode bad = nullptr;
+  const CUresult result = MakeExec(phGraphExec, hGraph, instantiateParams->flags, &bad);
+  instantiateParams->hErrNode_out = bad;
+  instantiateParams->result_out = result == CUDA_SUCCESS ? CUDA_GRAPH_INSTANTIATE_SUCCESS
+                                  : bad != nullptr       ? CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE
+                                                         : CUDA_GRAPH_INSTANTIATE_ERROR;
   return result;
 }
 
@@ -110,14 +112,24 @@ SIM_API CUresult cuGraphExecDestroy(CUgraphExec hGraphExec) {
   return CUDA_SUCCESS;
 }
 
+SIM_API CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t* flags) {
+  GraphExec* exec;
+  if (CUresult bad = EnterWithExec(hGraphExec, &exec)) return bad;
+  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // cuda.h: UPLOAD was of the instantiation only.
+  *flags = exec->flags & ~static_cast<unsigned long long>(CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD);
+  return CUDA_SUCCESS;
+}
+
 SIM_API CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream) {
   Stream* stream;
   if (CUresult status = EnterWithStream(hStream, &stream)) return status;
   GraphExec* exec;
   if (CUresult bad = EnterWithExec(hGraph, &exec)) return bad;
-  // A captured graph launch would be a child graph: not simulated.
   if (CaptureActive()) {
-    if (CUresult refused = RefuseOnStream(stream)) return refused;
+    bool captured;
+    const CUresult result = CaptureChild(stream, *exec->graph, &captured);
+    if (captured || result != CUDA_SUCCESS) return result;
   }
   return LaunchExec(exec, stream);
 }
@@ -126,7 +138,9 @@ SIM_API CUresult cuGraphUpload(CUgraphExec hGraph, CUstream hStream) {
   Stream* stream;
   if (CUresult status = EnterWithStream(hStream, &stream)) return status;
   GraphExec* exec;
-  return EnterWithExec(hGraph, &exec);  // nothing to bring to the device
+  if (CUresult bad = EnterWithExec(hGraph, &exec)) return bad;
+  // Nothing to bring to the device.
+  return CaptureActive() ? RefuseOnStream(stream) : CUDA_SUCCESS;
 }
 
 SIM_API CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode* nodes, size_t* numNodes) {
@@ -145,52 +159,26 @@ SIM_API CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode* rootNodes, siz
   return PutNodes(roots, rootNodes, numRootNodes);
 }
 
-SIM_API CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode* dependencies,
-                                            size_t* numDependencies) {
-  GraphNode* node;
-  if (CUresult bad = EnterWithNode(hNode, &node)) return bad;
-  return PutNodes(node->dependencies, dependencies, numDependencies);
-}
-SIM_API CUresult cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode* dependencies,
-                                               CUgraphEdgeData* edgeData, size_t* numDependencies) {
-  const CUresult result = cuGraphNodeGetDependencies(hNode, dependencies, numDependencies);
-  if (result == CUDA_SUCCESS && edgeData != nullptr && dependencies != nullptr) {
-    for (size_t i = 0; i < *numDependencies; ++i) edgeData[i] = CUgraphEdgeData{};
-  }
-  return result;
-}
-
 SIM_API CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType* type) {
   GraphNode* node;
   if (CUresult bad = EnterWithNode(hNode, &node)) return bad;
   if (type == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *type = node->type;
+  *type = node->content.type;
   return CUDA_SUCCESS;
 }
 
-SIM_API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode hNode,
-                                               CUDA_KERNEL_NODE_PARAMS* nodeParams) {
+SIM_API CUresult cuGraphDestroyNode(CUgraphNode hNode) {
   GraphNode* node;
   if (CUresult bad = EnterWithNode(hNode, &node)) return bad;
-  if (nodeParams == nullptr || node->type != CU_GRAPH_NODE_TYPE_KERNEL) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  KernelOp& kernel = node->body->op.kernel;
-  auto* bytes = kernel.large != nullptr ? static_cast<unsigned char*>(kernel.large) : kernel.params;
-  node->params.clear();
-  for (const auto& param : kernel.info->image.params) {
-    node->params.push_back(bytes + param.offset_bytes);
-  }
-  *nodeParams = CUDA_KERNEL_NODE_PARAMS{};
-  nodeParams->func = reinterpret_cast<CUfunction>(const_cast<Function*>(kernel.function));
-  nodeParams->gridDimX = kernel.grid[0];
-  nodeParams->gridDimY = kernel.grid[1];
-  nodeParams->gridDimZ = kernel.grid[2];
-  nodeParams->blockDimX = kernel.block[0];
-  nodeParams->blockDimY = kernel.block[1];
-  nodeParams->blockDimZ = kernel.block[2];
-  nodeParams->sharedMemBytes = kernel.shared_bytes;
-  nodeParams->kernelParams = node->params.data();
-  nodeParams->ctx = reinterpret_cast<CUcontext>(node->view);
+  if (HasMemoryNodes(*node->graph)) return CUDA_ERROR_NOT_SUPPORTED;
+  DropNode(node);
   return CUDA_SUCCESS;
+}
+
+SIM_API CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* pHandle_out,
+                                                CUgraph hGraph, CUcontext, unsigned int,
+                                                unsigned int) {
+  Graph* graph;
+  if (CUresult bad = EnterWithGraph(hGraph, &graph)) return bad;
+  return pHandle_out == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
 }

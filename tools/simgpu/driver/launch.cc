@@ -6,10 +6,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "runtime/base/clock.h"
 #include "tools/simgpu/driver/enqueue.h"
+#include "tools/simgpu/driver/event_object.h"
+#include "tools/simgpu/driver/fault.h"
 #include "tools/simgpu/driver/function_attributes.h"
+#include "tools/simgpu/driver/launch_attributes.h"
 #include "tools/simgpu/driver/process.h"
 
 namespace sgprs::simgpu::driver {
@@ -60,29 +64,6 @@ void CopyParameters(const Launch& launch, unsigned char* target) {
   }
 }
 
-// What the kernel library says of this launch's work.
-void FindWork(Launch* launch) {
-  const KernelInfo& info = *launch->function->info;
-  if (info.behaviour == nullptr || info.behaviour->work == nullptr) return;
-  constexpr size_t kMostParams = 1024;  // 4 KiB of parameters hold no more
-  const void* pointers[kMostParams];
-  const size_t count = std::min(info.image.params.size(), kMostParams);
-  for (size_t i = 0; i < count; ++i) {
-    pointers[i] = launch->buffer != nullptr ? launch->buffer + info.image.params[i].offset_bytes
-                                            : launch->params[i];
-  }
-  SimgpuLaunch described{};
-  memcpy(described.grid, launch->grid, sizeof(described.grid));
-  memcpy(described.block, launch->block, sizeof(described.block));
-  described.shared_bytes = launch->shared_bytes;
-  described.param_count = static_cast<uint32_t>(count);
-  described.params = pointers;
-  SimgpuWork work{0, 0};
-  info.behaviour->work(&described, &work);
-  launch->flops = std::isfinite(work.flops) && work.flops > 0 ? work.flops : 0;
-  launch->dram_bytes = std::isfinite(work.dram_bytes) && work.dram_bytes > 0 ? work.dram_bytes : 0;
-}
-
 // $SGPRS_SIMGPU_CALL_NS: what a real driver's launch costs.
 void BurnCallTime(uint64_t call_ns) {
   const uint64_t end = NowNs() + call_ns;
@@ -92,11 +73,8 @@ void BurnCallTime(uint64_t call_ns) {
 
 CUresult Send(const Launch& launch, Stream* stream) {
   if (const uint64_t call_ns = TheProcess().call_ns) BurnCallTime(call_ns);
-  void* large = nullptr;
-  if (launch.function->info->param_bytes > KernelOp::kInlineBytes) {
-    large = malloc(launch.function->info->param_bytes);
-    if (large == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  }
+  void* large;
+  if (!MakeLarge(launch, &large)) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult result =
       Enqueue(stream, CommandKind::kKernel, OpKind::kKernel,
               [&](Op& op, Command& command) { WriteLaunch(launch, large, &op, &command); });
@@ -114,24 +92,76 @@ CUresult Run(Launch* launch, CUfunction handle, CUstream stream_handle, void** p
   // The stream's context must be the function's.
   if (function->context != stream->view->root) return CUDA_ERROR_INVALID_HANDLE;
   launch->function = function;
-  if (CUresult bad = CheckLaunch(*launch, *stream)) return bad;
+  if (CUresult bad = CheckLaunch(*launch, *stream->view)) return bad;
   if (CUresult bad = SetParameters(params, extra, launch)) return bad;
+  for (uint32_t i = 0; i < launch->event_count; ++i) {
+    if (launch->events[i]->root != stream->view->root) return CUDA_ERROR_INVALID_HANDLE;
+  }
   if (!function->loaded.load(std::memory_order_relaxed)) {
     function->loaded.store(true, std::memory_order_relaxed);  // a flag for cuFuncIsLoaded only
   }
   FindWork(launch);
-  return Send(*launch, stream);
+  CUresult result = Send(*launch, stream);
+  for (uint32_t i = 0; result == CUDA_SUCCESS && i < launch->event_count; ++i) {
+    result = RecordOrCapture(launch->events[i], stream);
+  }
+  return result;
+}
+
+// From here on each of the streams waits for what all of them have been given so far.
+CUresult JoinStreams(const std::vector<Stream*>& streams) {
+  std::vector<uint64_t> last;
+  {
+    std::lock_guard<std::mutex> lock(TheProcess().queue.mutex());
+    for (const Stream* stream : streams) last.push_back(stream->last);
+  }
+  for (Stream* stream : streams) {
+    Submission submission(stream);
+    for (uint64_t seq : last) submission.WaitFor(seq);
+    if (CUresult result = submission.Publish()) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+Launch MakeLaunch(unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                  unsigned int block_x, unsigned int block_y, unsigned int block_z,
+                  unsigned int shared_bytes) {
+  Launch launch;
+  const uint32_t grid[3] = {grid_x, grid_y, grid_z};
+  const uint32_t block[3] = {block_x, block_y, block_z};
+  memcpy(launch.grid, grid, sizeof(grid));
+  memcpy(launch.block, block, sizeof(block));
+  launch.shared_bytes = shared_bytes;
+  return launch;
+}
+
+// Clusters of the function and of the launch must agree; more than 8 blocks only where allowed.
+CUresult CheckCluster(const Launch& launch) {
+  const FunctionSettings& settings = launch.function->settings;
+  const bool asked = launch.cluster[0] != 0;
+  if (settings.cluster_must_be_set != 0 && !asked) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  if (!asked) return CUDA_SUCCESS;
+  constexpr uint32_t kPortable = 8;
+  const uint32_t blocks = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
+  if (blocks > kPortable && settings.non_portable_cluster == 0) {
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  }
+  for (int i = 0; i < 3; ++i) {
+    const auto fixed = static_cast<uint32_t>(settings.cluster[i]);
+    if (fixed != 0 && fixed != launch.cluster[i]) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  }
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
 
-uint32_t SmsOf(const Stream& stream) {
-  if (stream.view->green != nullptr) return stream.view->green->sm_count;
-  const uint32_t limit = stream.view->root->sm_limit;
+uint32_t SmsOf(const Context& view) {
+  if (view.green != nullptr) return view.green->sm_count;
+  const uint32_t limit = view.root->sm_limit;
   return limit != 0 ? limit : TheProcess().channel.welcome().sm_count;
 }
 
-CUresult CheckLaunch(const Launch& launch, const Stream& stream) {
+CUresult CheckLaunch(const Launch& launch, const Context& view) {
   if (!WithinLimits(launch.grid, kMaxGrid) || !WithinLimits(launch.block, kMaxBlock)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -142,8 +172,9 @@ CUresult CheckLaunch(const Launch& launch, const Stream& stream) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (threads > MaxThreads(info)) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  if (CUresult bad = CheckCluster(launch)) return bad;
   if (!launch.cooperative) return CUDA_SUCCESS;
-  const uint64_t most = uint64_t{BlocksPerSm(info, threads, launch.shared_bytes)} * SmsOf(stream);
+  const uint64_t most = uint64_t{BlocksPerSm(info, threads, launch.shared_bytes)} * SmsOf(view);
   return Blocks(launch) > most ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE : CUDA_SUCCESS;
 }
 
@@ -172,6 +203,42 @@ CUresult SetParameters(void** kernel_params, void** extra, Launch* launch) {
   return CUDA_SUCCESS;
 }
 
+void FindWork(Launch* launch) {
+  const KernelInfo& info = *launch->function->info;
+  if (info.behaviour == nullptr || info.behaviour->work == nullptr) return;
+  constexpr size_t kUsual = 64;
+  const void* few[kUsual];
+  std::vector<const void*> many;
+  const size_t count = info.image.params.size();
+  const void** pointers = few;
+  if (count > kUsual) {
+    many.resize(count);
+    pointers = many.data();
+  }
+  for (size_t i = 0; i < count; ++i) {
+    pointers[i] = launch->buffer != nullptr ? launch->buffer + info.image.params[i].offset_bytes
+                                            : launch->params[i];
+  }
+  SimgpuLaunch described{};
+  memcpy(described.grid, launch->grid, sizeof(described.grid));
+  memcpy(described.block, launch->block, sizeof(described.block));
+  described.shared_bytes = launch->shared_bytes;
+  described.param_count = static_cast<uint32_t>(count);
+  described.params = pointers;
+  SimgpuWork work{0, 0};
+  info.behaviour->work(&described, &work);
+  launch->flops = std::isfinite(work.flops) && work.flops > 0 ? work.flops : 0;
+  launch->dram_bytes = std::isfinite(work.dram_bytes) && work.dram_bytes > 0 ? work.dram_bytes : 0;
+}
+
+bool MakeLarge(const Launch& launch, void** large) {
+  *large = nullptr;
+  const uint32_t bytes = launch.function->info->param_bytes;
+  if (bytes <= KernelOp::kInlineBytes) return true;
+  *large = malloc(bytes);
+  return *large != nullptr;
+}
+
 void WriteLaunch(const Launch& launch, void* large, Op* op, Command* command) {
   const KernelInfo& info = *launch.function->info;
   KernelOp& kernel = op->kernel;
@@ -191,6 +258,9 @@ void WriteLaunch(const Launch& launch, void* large, Op* op, Command* command) {
   command->name_hash = info.name_hash;
   command->flops = launch.flops;
   command->dram_bytes = launch.dram_bytes;
+  command->has_priority = launch.has_priority ? 1 : 0;
+  command->priority = launch.priority;
+  if (TheProcess().fault.armed) command->fault = TakeFault(info.name_hash);
 }
 
 }  // namespace sgprs::simgpu::driver
@@ -202,15 +272,8 @@ SIM_API CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned in
                                 unsigned int blockDimY, unsigned int blockDimZ,
                                 unsigned int sharedMemBytes, CUstream hStream, void** kernelParams,
                                 void** extra) {
-  Launch launch{nullptr,
-                {gridDimX, gridDimY, gridDimZ},
-                {blockDimX, blockDimY, blockDimZ},
-                sharedMemBytes,
-                false,
-                nullptr,
-                nullptr,
-                0,
-                0};
+  Launch launch =
+      MakeLaunch(gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes);
   return Run(&launch, f, hStream, kernelParams, extra);
 }
 
@@ -219,15 +282,9 @@ SIM_API CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX,
                                            unsigned int blockDimX, unsigned int blockDimY,
                                            unsigned int blockDimZ, unsigned int sharedMemBytes,
                                            CUstream hStream, void** kernelParams) {
-  Launch launch{nullptr,
-                {gridDimX, gridDimY, gridDimZ},
-                {blockDimX, blockDimY, blockDimZ},
-                sharedMemBytes,
-                true,
-                nullptr,
-                nullptr,
-                0,
-                0};
+  Launch launch =
+      MakeLaunch(gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes);
+  launch.cooperative = true;
   return Run(&launch, f, hStream, kernelParams, nullptr);
 }
 
@@ -236,38 +293,44 @@ SIM_API CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, vo
   if (CUresult status = Enter()) return status;
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (config->numAttrs > 0 && config->attrs == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Launch launch{nullptr,
-                {config->gridDimX, config->gridDimY, config->gridDimZ},
-                {config->blockDimX, config->blockDimY, config->blockDimZ},
-                config->sharedMemBytes,
-                false,
-                nullptr,
-                nullptr,
-                0,
-                0};
-  for (unsigned int i = 0; i < config->numAttrs; ++i) {
-    const CUlaunchAttribute& attribute = config->attrs[i];
-    switch (attribute.id) {
-      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-        launch.cooperative = attribute.value.cooperative != 0;
-        break;
-      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
-        const auto& c = attribute.value.clusterDim;
-        if (c.x == 0 || c.y == 0 || c.z == 0 || config->gridDimX % c.x != 0 ||
-            config->gridDimY % c.y != 0 || config->gridDimZ % c.z != 0) {
-          return CUDA_ERROR_INVALID_VALUE;
-        }
-        break;
-      }
-      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
-      case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
-      case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-        return CUDA_ERROR_NOT_SUPPORTED;
-      default:  // hints: the simulated device has nothing to do with them
-        if (attribute.id < 0 || attribute.id >= CU_LAUNCH_ATTRIBUTE_MAX) {
-          return CUDA_ERROR_INVALID_VALUE;
-        }
+  Launch launch =
+      MakeLaunch(config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX,
+                 config->blockDimY, config->blockDimZ, config->sharedMemBytes);
+  if (CUresult bad = ReadAttributes(config->attrs, config->numAttrs, &launch)) return bad;
+  return Run(&launch, f, config->hStream, kernelParams, extra);
+}
+
+// Each device's kernel waits for the work so far of all the streams, and what comes after in any of
+// them for all the kernels, unless the flags say otherwise.
+SIM_API CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS* launchParamsList,
+                                                      unsigned int numDevices, unsigned int flags) {
+  if (CUresult status = Enter()) return status;
+  constexpr unsigned int kKnown = CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC |
+                                  CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC;
+  if (launchParamsList == nullptr || numDevices == 0 || (flags & ~kKnown) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::vector<Stream*> streams;
+  for (unsigned int i = 0; i < numDevices; ++i) {
+    Stream* stream;
+    if (CUresult bad = FindStream(launchParamsList[i].hStream, &stream)) return bad;
+    if (stream->legacy) return CUDA_ERROR_INVALID_VALUE;  // cuda.h: created streams only
+    for (const Stream* other : streams) {
+      if (other->view->device == stream->view->device) return CUDA_ERROR_INVALID_DEVICE;
+    }
+    streams.push_back(stream);
+  }
+  if ((flags & CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC) == 0) {
+    if (CUresult result = JoinStreams(streams)) return result;
+  }
+  for (unsigned int i = 0; i < numDevices; ++i) {
+    const CUDA_LAUNCH_PARAMS& p = launchParamsList[i];
+    if (CUresult result = cuLaunchCooperativeKernel(p.function, p.gridDimX, p.gridDimY, p.gridDimZ,
+                                                    p.blockDimX, p.blockDimY, p.blockDimZ,
+                                                    p.sharedMemBytes, p.hStream, p.kernelParams)) {
+      return result;
     }
   }
-  return Run(&launch, f, config->hStream, kernelParams, extra);
+  if ((flags & CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC) != 0) return CUDA_SUCCESS;
+  return JoinStreams(streams);
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tools/simgpu/driver/capture.h"
+#include "tools/simgpu/driver/graph_memory.h"
 #include "tools/simgpu/driver/memory_table.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
@@ -90,6 +91,12 @@ SIM_API CUresult cuMemFree_v2(CUdeviceptr dptr) {
   if (!Memory().Find(dptr, &found) || found.base != dptr || found.on_host() || found.module ||
       found.kind == MemoryKind::kMapped) {
     return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (const std::shared_ptr<GraphMemory> memory = FindGraphMemory(dptr)) {
+    // Of a graph, which keeps the address: freed until the next launch.
+    if (!memory->live()) return CUDA_ERROR_INVALID_VALUE;
+    memory->set_live(false);
+    return WaitForContext(context->root);
   }
   // cuda.h: memory of a pool is freed without waiting for anybody.
   if (found.pool != nullptr) {

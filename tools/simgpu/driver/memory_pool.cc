@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tools/simgpu/driver/enqueue.h"
+#include "tools/simgpu/driver/graph_memory.h"
 #include "tools/simgpu/driver/memory_table.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
@@ -176,6 +177,11 @@ SIM_API CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
     bool captured;
     const CUresult result = CaptureFree(stream, dptr, &captured);
     if (captured || result != CUDA_SUCCESS) return result;
+  }
+  if (const std::shared_ptr<GraphMemory> memory = FindGraphMemory(dptr)) {
+    if (!memory->live()) return CUDA_ERROR_INVALID_VALUE;
+    memory->set_live(false);  // the graph keeps the address
+    return CUDA_SUCCESS;
   }
   if (!Memory().MarkFreed(dptr)) return CUDA_ERROR_INVALID_VALUE;
   // No time of its own on the device, as an event has none.

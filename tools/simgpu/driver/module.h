@@ -96,6 +96,9 @@ CUresult ReadCodeFile(const char* path, std::shared_ptr<const Code>* code);
 // Kernels that $SGPRS_SIMGPU_KERNELS describes, by name; nullptr: none.
 const SimgpuKernel* FindBehaviour(const std::string& name);
 
+// FNV-1a, as in the device's log.
+uint64_t HashOfName(const std::string& name);
+
 // Makes a module of `code` in a root context, with its globals. Caller holds ObjectMutex().
 CUresult MakeModule(Context* root, std::shared_ptr<const Code> code, Library* library,
                     Module** module);

@@ -22,8 +22,10 @@ enum class OpKind : uint8_t {
   kFill,
   kEvent,
   kHost,
-  kFree,   // cuMemFreeAsync
-  kWrite,  // cuStreamWriteValue
+  kFree,       // cuMemFreeAsync
+  kWrite,      // cuStreamWriteValue
+  kWaitValue,  // cuStreamWaitValue
+  kEventWait,  // in graphs only: waits for the event's newest record
 };
 
 struct CopyOp {
@@ -74,6 +76,14 @@ struct WriteOp {
   uint32_t bytes;
 };
 
+struct WaitOp {
+  void* target;
+  uint64_t value;
+  uint32_t bytes;
+  uint32_t flags;   // CUstreamWaitValue_flags
+  uint32_t stream;  // device id
+};
+
 // One slot of the table that Queue keeps; used again after kCommandCount further commands.
 struct Op {
   // Bits 0-1: OpState; bits 2-31: seq / table size, so that a waiter knows a reused slot. The futex
@@ -90,6 +100,7 @@ struct Op {
     HostOp host;
     void* free;
     WriteOp write;
+    WaitOp wait;
   };
 };
 

@@ -48,6 +48,7 @@ CUresult Start(Process& process) {
   if (CUresult result = Memory().Start(process.channel.welcome().memory_bytes, DeviceCount()))
     return result;
   process.call_ns = CallNs();
+  ReadFaultPlan(&process.fault);
   pthread_atfork(nullptr, nullptr, InForkedChild);
   std::atexit(AtExit);
   return CUDA_SUCCESS;

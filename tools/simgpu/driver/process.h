@@ -10,6 +10,7 @@
 #include "tools/simgpu/driver/api.h"
 #include "tools/simgpu/driver/channel.h"
 #include "tools/simgpu/driver/executor.h"
+#include "tools/simgpu/driver/fault.h"
 #include "tools/simgpu/driver/queue.h"
 
 namespace sgprs::simgpu::driver {
@@ -28,6 +29,7 @@ struct Process {
   Queue queue;
   Executor executor;
   uint64_t call_ns = 0;  // $SGPRS_SIMGPU_CALL_NS
+  FaultPlan fault;
 };
 
 Process& TheProcess();

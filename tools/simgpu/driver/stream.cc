@@ -97,6 +97,11 @@ SIM_API CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
   if (Flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
   Event* event;
   if (CUresult bad = FindEvent(hEvent, &event)) return bad;
+  if (Flags == CU_EVENT_WAIT_EXTERNAL) {
+    // cuda.h: for capturing streams only.
+    return stream->capture.load() != nullptr ? CaptureExternalEvent(stream, event, false)
+                                             : CUDA_ERROR_INVALID_VALUE;
+  }
   if (CaptureActive()) {
     bool captured;
     const CUresult result = CaptureWait(stream, event, &captured);

@@ -25,14 +25,7 @@ CopyDirection DirectionOf(const Transfer& transfer) {
 CUresult Send(Stream* stream, const Transfer& transfer, void* staging, uint64_t* seq) {
   return Enqueue(
       stream, CommandKind::kCopy, OpKind::kCopy,
-      [&](Op& op, Command& command) {
-        op.copy = transfer.copy;
-        op.copy.staging = staging;
-        if (staging != nullptr) op.copy.source = staging;
-        command.bytes = transfer.bytes;
-        command.direction = static_cast<uint32_t>(DirectionOf(transfer));
-      },
-      seq);
+      [&](Op& op, Command& command) { WriteTransfer(transfer, staging, &op, &command); }, seq);
 }
 
 CUresult SendAndWait(Stream* stream, const Transfer& transfer) {
@@ -81,6 +74,39 @@ CUresult Locate(CUdeviceptr address, uint64_t bytes, Side side, const Context* r
   }
   const bool foreign = found.owner != nullptr && found.owner != root && side != Side::kPeer;
   return foreign ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+void WriteTransfer(const Transfer& transfer, void* staging, Op* op, Command* command) {
+  op->copy = transfer.copy;
+  op->copy.staging = staging;
+  if (staging != nullptr) op->copy.source = staging;
+  command->bytes = transfer.bytes;
+  command->direction = static_cast<uint32_t>(DirectionOf(transfer));
+}
+
+CUDA_MEMCPY3D Describe(const CopyOp& copy) {
+  CUDA_MEMCPY3D result{};
+  const auto type_of = [](const void* address) {
+    Allocation found;
+    const bool known = Memory().Find(reinterpret_cast<CUdeviceptr>(address), &found);
+    return known && !found.on_host() ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+  };
+  const size_t rows[2] = {copy.source_pitch > 0 ? copy.source_slice / copy.source_pitch : 0,
+                          copy.target_pitch > 0 ? copy.target_slice / copy.target_pitch : 0};
+  result.srcMemoryType = type_of(copy.source);
+  result.srcHost = result.srcMemoryType == CU_MEMORYTYPE_HOST ? copy.source : nullptr;
+  result.srcDevice = result.srcHost == nullptr ? reinterpret_cast<CUdeviceptr>(copy.source) : 0;
+  result.srcPitch = copy.source_pitch;
+  result.srcHeight = rows[0];
+  result.dstMemoryType = type_of(copy.target);
+  result.dstHost = result.dstMemoryType == CU_MEMORYTYPE_HOST ? copy.target : nullptr;
+  result.dstDevice = result.dstHost == nullptr ? reinterpret_cast<CUdeviceptr>(copy.target) : 0;
+  result.dstPitch = copy.target_pitch;
+  result.dstHeight = rows[1];
+  result.WidthInBytes = copy.width_bytes;
+  result.Height = copy.height;
+  result.Depth = copy.depth;
+  return result;
 }
 
 CUresult PlanFlat(CUdeviceptr target, Side target_side, CUdeviceptr source, Side source_side,

@@ -8,6 +8,7 @@
 #include "tools/simgpu/driver/memory_table.h"
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/op.h"
+#include "tools/simgpu/driver/queue.h"
 
 namespace sgprs::simgpu::driver {
 
@@ -43,6 +44,18 @@ struct Transfer {
 // Fills `transfer` for a flat copy.
 CUresult PlanFlat(CUdeviceptr target, Side target_side, CUdeviceptr source, Side source_side,
                   uint64_t bytes, const Context* root, Transfer* transfer);
+
+// ... and for one with a shape.
+CUresult PlanShaped(const CUDA_MEMCPY3D& copy, const Context* root, Transfer* transfer);
+// How a planned copy of linear memory would have been asked for.
+CUDA_MEMCPY3D Describe(const CopyOp& copy);
+
+// Address, alignment, bounds. `place`: where it lies.
+CUresult CheckFill(const FillOp& fill, const Context* root, Place* place);
+
+// Writes the command. `staging`: malloc'd copy of the source, taken over; or nullptr.
+void WriteTransfer(const Transfer& transfer, void* staging, Op* op, Command* command);
+void WriteFill(const FillOp& fill, Op* op, Command* command);
 
 // As the async calls do: returns at once, but for pageable memory (target: when all is copied;
 // source: a small one is staged, a large one waited for).
