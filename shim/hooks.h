@@ -52,6 +52,9 @@ VirtualStream* RecordableStream(CUstream stream, bool per_thread_api);
 // call. It counts as under way until the thread's next entry into the shim, or CloseDirect().
 // `leaves_work` false: the call puts nothing on any stream.
 void BeforeDirect(bool leaves_work = true);
+// Opens such a call without draining: it puts work on the application's stream that nothing
+// recorded so far is concerned with.
+void OpenDirect();
 // The thread's direct call, if one is open, is over.
 void CloseDirect();
 // The same for a kernel launch, which is counted as bypassed. Not CUDA_SUCCESS: it may not run.

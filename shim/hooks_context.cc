@@ -93,3 +93,18 @@ extern "C" CUresult Hook_cuLibraryGetKernel(CUkernel* kernel, CUlibrary library,
   if (result == CUDA_SUCCESS) TheSession()->kernels.NoteKernel(*kernel);
   return result;
 }
+// Setters act on later launches: earlier ones are issued first.
+extern "C" CUresult Hook_cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
+                                            int value) {
+  BeforeDirect(false);
+  const CUresult result = SGPRS_REAL(cuFuncSetAttribute)(function, attribute, value);
+  TheSession()->kernels.AttributesChanged();
+  return result;
+}
+extern "C" CUresult Hook_cuKernelSetAttribute(CUfunction_attribute attribute, int value,
+                                              CUkernel kernel, CUdevice device) {
+  BeforeDirect(false);
+  const CUresult result = SGPRS_REAL(cuKernelSetAttribute)(attribute, value, kernel, device);
+  TheSession()->kernels.AttributesChanged();
+  return result;
+}

@@ -12,12 +12,6 @@ namespace {
 
 thread_local bool t_direct_open = false;  // this thread has a direct call under way
 
-void OpenDirect() {
-  t_direct_open = true;
-  NoteThreadState();
-  TheSession()->direct_open.fetch_add(1, std::memory_order_seq_cst);
-}
-
 // Can the call leave work on a stream that later items must follow? In doubt yes.
 bool LeavesWork(const char* name) {
   static constexpr const char* kNever[] = {"cuMemFree_",   "cuMemFreeHost", "cuMemHostUnregister",
@@ -40,6 +34,12 @@ void CountDrain(Session* s) {
 }
 
 }  // namespace
+
+void OpenDirect() {
+  t_direct_open = true;
+  NoteThreadState();
+  TheSession()->direct_open.fetch_add(1, std::memory_order_seq_cst);
+}
 
 VirtualStream* RecordableStream(CUstream stream, bool per_thread_api) {
   CloseDirect();

@@ -42,38 +42,80 @@ const void* ExtraBuffer(void** extra, size_t* bytes) {
 }
 
 // Could the driver refuse this launch at once? Then it is the driver's.
-bool LooksGood(const LaunchRequest& r, const KernelInfo& info) {
+bool LooksGood(const LaunchRequest& r, KernelInfo& info) {
   const uint64_t threads = uint64_t{r.block[0]} * r.block[1] * r.block[2];
   if (r.grid[0] == 0 || r.grid[1] == 0 || r.grid[2] == 0 || threads == 0) return false;
   if (r.grid[0] > 0x7fffffffu || r.grid[1] > 0xffffu || r.grid[2] > 0xffffu) return false;
   if (r.block[0] > 1024 || r.block[1] > 1024 || r.block[2] > 64) return false;
   if (threads > info.max_threads) return false;
-  // More needs an attribute that was set earlier: let the driver judge.
-  if (r.shared_bytes > 32u * 1024) return false;
+  if (r.shared_bytes != 0 && r.shared_bytes > TheSession()->kernels.MostShared(&info)) return false;
   return info.recordable && (r.params != nullptr || r.extra != nullptr || info.param_count == 0) &&
          (r.params == nullptr || r.extra == nullptr);
 }
 
-// Attributes that are plain settings of the one launch. Others (events, programmatic launch) tie it
-// to its neighbours: the driver's.
-bool PlainAttributes(const LaunchRequest& r) {
+bool ClusterFits(const LaunchRequest& r, const CUlaunchAttributeValue& value) {
+  const auto& d = value.clusterDim;
+  return d.x != 0 && d.y != 0 && d.z != 0 && r.grid[0] % d.x == 0 && r.grid[1] % d.y == 0 &&
+         r.grid[2] % d.z == 0 && uint64_t{d.x} * d.y * d.z <= 8;  // more needs an opt-in
+}
+
+// Can a launch with these attributes be held? Settings of the one launch can; programmatic
+// serialisation ties it to the kernel before, beside which it stays unless the partition changes,
+// and then it simply waits; events are recorded in the launch, so they are noted as recorded by it.
+// What else there is (or will be) is the driver's at once.
+bool Holdable(const LaunchRequest& r) {
   if (r.attribute_count > 16) return false;
   for (uint32_t i = 0; i < r.attribute_count; ++i) {
-    switch (r.attributes[i].id) {
+    const CUlaunchAttribute& a = r.attributes[i];
+    switch (a.id) {
       case CU_LAUNCH_ATTRIBUTE_IGNORE:
-      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
       case CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       case CU_LAUNCH_ATTRIBUTE_PRIORITY:
       case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
       case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
       case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+      case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+        break;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (!ClusterFits(r, a.value)) return false;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT:
+        if (a.value.programmaticEvent.event == nullptr || a.value.programmaticEvent.flags != 0 ||
+            !TheEventTable()->Deferrable(a.value.programmaticEvent.event)) {
+          return false;
+        }
+        break;
+      case CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT:
+        if (a.value.launchCompletionEvent.event == nullptr ||
+            a.value.launchCompletionEvent.flags != 0 ||
+            !TheEventTable()->Deferrable(a.value.launchCompletionEvent.event)) {
+          return false;
+        }
         break;
       default:
         return false;
     }
   }
   return true;
+}
+
+// Events that the launch records are recorded by the item before process index `upto`.
+uint8_t NoteEvents(const LaunchRequest& r, uint64_t upto) {
+  uint8_t flags = 0;
+  for (uint32_t i = 0; i < r.attribute_count; ++i) {
+    const CUlaunchAttribute& a = r.attributes[i];
+    if (a.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) {
+      TheEventTable()->Note(a.value.programmaticEvent.event, upto);
+    } else if (a.id == CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
+      TheEventTable()->Note(a.value.launchCompletionEvent.event, upto);
+    } else {
+      continue;
+    }
+    flags = kEntryEvents;
+  }
+  return flags;
 }
 
 // Most parameters are pointers and numbers: no call for those.
@@ -115,7 +157,7 @@ bool TryRecord(const LaunchRequest& r) {
   Session* s = TheSession();
   KernelInfo* info = s->kernels.Find(r.function);
   if (info == nullptr && r.function != nullptr) info = s->kernels.Learn(r.function);
-  if (info == nullptr || !LooksGood(r, *info) || !PlainAttributes(r)) return false;
+  if (info == nullptr || !LooksGood(r, *info) || !Holdable(r)) return false;
   size_t extra_bytes = 0;
   if (r.extra != nullptr &&
       (ExtraBuffer(r.extra, &extra_bytes) == nullptr || extra_bytes < info->param_bytes)) {
@@ -138,7 +180,7 @@ bool TryRecord(const LaunchRequest& r) {
   if (Cooperative(r)) e->flags |= kEntryCooperative;
   e->attribute_count = r.attribute_count;
   if (r.attribute_count != 0) {
-    e->flags |= kEntryAttributes;
+    e->flags |= kEntryAttributes | NoteEvents(r, scope.index() + 1);
     e->launch.attributes = reinterpret_cast<CUlaunchAttribute*>(scope.arena() + param_room);
     memcpy(e->launch.attributes, r.attributes, r.attribute_count * sizeof(CUlaunchAttribute));
   }
@@ -169,6 +211,18 @@ bool TryRecordHostFunction(CUstream stream, bool per_thread, CUhostFn function, 
   RecordScope scope(row, EntryKind::kHostFunction, 0);
   if (!scope) return false;
   scope.entry()->host = {function, data};
+  scope.Commit(0);
+  return true;
+}
+
+bool TryRecordCallback(CUstream stream, bool per_thread, CUstreamCallback function, void* data,
+                       unsigned flags) {
+  if (function == nullptr || flags != 0) return false;
+  VirtualStream* row = RecordableStream(stream, per_thread);
+  if (row == nullptr) return false;
+  RecordScope scope(row, EntryKind::kCallback, 0);
+  if (!scope) return false;
+  scope.entry()->callback = {function, data, stream};
   scope.Commit(0);
   return true;
 }
@@ -235,3 +289,14 @@ SGPRS_LAUNCH_EX_HOOK(cuLaunchKernelEx_ptsz, true)
   }
 SGPRS_HOST_HOOK(cuLaunchHostFunc, false)
 SGPRS_HOST_HOOK(cuLaunchHostFunc_ptsz, true)
+
+#define SGPRS_CALLBACK_HOOK(symbol, per_thread)                                                 \
+  extern "C" CUresult Hook_##symbol(CUstream stream, CUstreamCallback function, void* data,     \
+                                    unsigned flags) {                                           \
+    if (Captured(stream, per_thread)) return SGPRS_REAL(symbol)(stream, function, data, flags); \
+    if (TryRecordCallback(stream, per_thread, function, data, flags)) return CUDA_SUCCESS;      \
+    BeforeDirect();                                                                             \
+    return SGPRS_REAL(symbol)(stream, function, data, flags);                                   \
+  }
+SGPRS_CALLBACK_HOOK(cuStreamAddCallback, false)
+SGPRS_CALLBACK_HOOK(cuStreamAddCallback_ptsz, true)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Synchronising with streams and contexts: wait until what the call depends on is issued, then ask
 // the driver about the stand-in streams that carry it.
+#include <string.h>
+
 #include "shim/hooks.h"
 #include "shim/interpose/interpose.h"
 #include "shim/issue/streams.h"
@@ -123,3 +125,47 @@ extern "C" CUresult Hook_cuCtxSynchronize_v2(CUcontext context) {
   NoteBlockingCallEnd(TheSession());
   return WithDeferredError(result);
 }
+
+// --- attributes: they act on later work, and the stand-ins have them too ---
+
+namespace {
+
+VirtualStream* BeforeAttributes(CUstream stream, bool per_thread) {
+  VirtualStream* row = RowOf(stream, per_thread);
+  if (row != nullptr) {
+    WaitIssued(TheSession(), row->recorded_upto.load(std::memory_order_acquire));
+  } else {
+    BeforeDirect(false);
+  }
+  return row;
+}
+
+}  // namespace
+
+#define SGPRS_SET_ATTRIBUTE_HOOK(symbol, per_thread)                                           \
+  extern "C" CUresult Hook_##symbol(CUstream stream, CUstreamAttrID id,                        \
+                                    const CUstreamAttrValue* value) {                          \
+    VirtualStream* row = BeforeAttributes(stream, per_thread);                                 \
+    const CUresult result = SGPRS_REAL(symbol)(stream, id, value);                             \
+    if (result == CUDA_SUCCESS && row != nullptr) SetAttribute(TheSession(), row, id, *value); \
+    return result;                                                                             \
+  }
+SGPRS_SET_ATTRIBUTE_HOOK(cuStreamSetAttribute, false)
+SGPRS_SET_ATTRIBUTE_HOOK(cuStreamSetAttribute_ptsz, true)
+
+#define SGPRS_COPY_ATTRIBUTES_HOOK(symbol, get, per_thread)       \
+  extern "C" CUresult Hook_##symbol(CUstream to, CUstream from) { \
+    VirtualStream* row = BeforeAttributes(to, per_thread);        \
+    const CUresult result = SGPRS_REAL(symbol)(to, from);         \
+    if (result != CUDA_SUCCESS || row == nullptr) return result;  \
+    for (const CUstreamAttrID id : kKeptAttributes) {             \
+      CUstreamAttrValue value;                                    \
+      memset(&value, 0, sizeof(value));                           \
+      if (SGPRS_REAL(get)(to, id, &value) == CUDA_SUCCESS) {      \
+        SetAttribute(TheSession(), row, id, value);               \
+      }                                                           \
+    }                                                             \
+    return result;                                                \
+  }
+SGPRS_COPY_ATTRIBUTES_HOOK(cuStreamCopyAttributes, cuStreamGetAttribute, false)
+SGPRS_COPY_ATTRIBUTES_HOOK(cuStreamCopyAttributes_ptsz, cuStreamGetAttribute_ptsz, true)

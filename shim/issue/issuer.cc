@@ -5,9 +5,10 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/lane/doorbell.h"
-#include "shim/graph/graph_table.h"
+#include "shim/graph/graph_row.h"
 #include "shim/interpose/interpose.h"
 #include "shim/issue/cooperative.h"
+#include "shim/issue/driver_call.h"
 #include "shim/issue/streams.h"
 
 namespace sgprs::shim {
@@ -17,7 +18,6 @@ constexpr uint64_t kIdleBeforeMarkNs = 200 * kNsPerUs;  // issued work gets a ma
 constexpr uint64_t kGrantCheckNs = 50 * kNsPerMs;       // how often a silent runtime is looked at
 constexpr uint64_t kLongestWaitNs = 10 * kNsPerSecond;  // for a grant of a runtime that is alive
 constexpr uint64_t kAliveLimitNs = 1 * kNsPerSecond;    // heartbeat older than this = silent
-constexpr uint32_t kAnchorPartition = SGPRS_MAX_PARTITIONS;
 
 enum : uint32_t { kAsleepForRecords = 1, kAsleepForGrant = 2 };
 
@@ -185,95 +185,12 @@ void Issuer::FollowLastLaunch(GraphRow* row, VirtualStream* stream, CUstream tar
 }
 
 void Issuer::CallDriver(const Entry& entry, CUstream target, uint32_t partition) {
-  CUresult result = CUDA_SUCCESS;
-  switch (entry.kind) {
-    case EntryKind::kKernel:
-      result = Launch(entry, target, partition);
-      break;
-    case EntryKind::kCopyHostToDevice:
-      result = SGPRS_REAL(cuMemcpyHtoDAsync_v2)(
-          entry.copy.to, reinterpret_cast<const void*>(entry.copy.from), entry.copy.bytes, target);
-      break;
-    case EntryKind::kCopyDeviceToHost:
-      result = SGPRS_REAL(cuMemcpyDtoHAsync_v2)(reinterpret_cast<void*>(entry.copy.to),
-                                                entry.copy.from, entry.copy.bytes, target);
-      break;
-    case EntryKind::kCopyDeviceToDevice:
-      result = SGPRS_REAL(cuMemcpyDtoDAsync_v2)(entry.copy.to, entry.copy.from, entry.copy.bytes,
-                                                target);
-      break;
-    case EntryKind::kCopyAny:
-      result = SGPRS_REAL(cuMemcpyAsync)(entry.copy.to, entry.copy.from, entry.copy.bytes, target);
-      break;
-    case EntryKind::kFill:
-      if (entry.fill_bytes == 1) {
-        result = SGPRS_REAL(cuMemsetD8Async)(entry.fill.to, static_cast<uint8_t>(entry.fill.value),
-                                             entry.fill.count, target);
-      } else if (entry.fill_bytes == 2) {
-        result = SGPRS_REAL(cuMemsetD16Async)(
-            entry.fill.to, static_cast<uint16_t>(entry.fill.value), entry.fill.count, target);
-      } else {
-        result =
-            SGPRS_REAL(cuMemsetD32Async)(entry.fill.to, entry.fill.value, entry.fill.count, target);
-      }
-      break;
-    case EntryKind::kEventRecord:
-      result = SGPRS_REAL(cuEventRecord)(entry.event.handle, target);
-      break;
-    case EntryKind::kEventWait:
-      result = SGPRS_REAL(cuStreamWaitEvent)(target, entry.event.handle, entry.event.flags);
-      break;
-    case EntryKind::kEventDestroy:
-      result = SGPRS_REAL(cuEventDestroy_v2)(entry.event.handle);
-      break;
-    case EntryKind::kHostFunction:
-      result = SGPRS_REAL(cuLaunchHostFunc)(target, entry.host.function, entry.host.data);
-      break;
-    case EntryKind::kGraph:
-      result = SGPRS_REAL(cuGraphLaunch)(
-          TheGraphTable()->ExecFor(entry.graph.row, grant_.partition), target);
-      break;
-    case EntryKind::kFreeAsync:
-      result = SGPRS_REAL(cuMemFreeAsync)(entry.pointer, target);
-      break;
-  }
+  const CUresult result = IssueToDriver(s_, entry, target, partition, grant_.partition);
   if (result == CUDA_SUCCESS) return;
   ShimLog("issuing item kind %d failed with %d", static_cast<int>(entry.kind), result);
   CUresult none = CUDA_SUCCESS;
   // The first error is told at the application's next synchronisation; relaxed: a lone word.
   s_->deferred_error.compare_exchange_strong(none, result, std::memory_order_relaxed);
-}
-
-CUresult Issuer::Launch(const Entry& e, CUstream target, uint32_t partition) {
-  const KernelInfo& info = *e.launch.info;
-  void* params[256];
-  void** pointers = params;
-  if (info.param_count > 256)
-    pointers = static_cast<void**>(__builtin_alloca(info.param_count * sizeof(void*)));
-  for (uint32_t i = 0; i < info.param_count; ++i) {
-    pointers[i] = e.launch.params + info.params[i].offset_bytes;
-  }
-  const CUfunction function = partition == kAnchorPartition
-                                  ? e.launch.function
-                                  : s_->backend->FunctionFor(e.launch.function, partition);
-  if ((e.flags & kEntryAttributes) != 0) {
-    CUlaunchConfig config = {};
-    config.gridDimX = e.grid[0], config.gridDimY = e.grid[1], config.gridDimZ = e.grid[2];
-    config.blockDimX = e.block[0], config.blockDimY = e.block[1], config.blockDimZ = e.block[2];
-    config.sharedMemBytes = e.shared_bytes;
-    config.hStream = target;
-    config.attrs = e.launch.attributes;
-    config.numAttrs = e.attribute_count;
-    return SGPRS_REAL(cuLaunchKernelEx)(&config, function, pointers, nullptr);
-  }
-  if ((e.flags & kEntryCooperative) != 0) {
-    return SGPRS_REAL(cuLaunchCooperativeKernel)(function, e.grid[0], e.grid[1], e.grid[2],
-                                                 e.block[0], e.block[1], e.block[2], e.shared_bytes,
-                                                 target, pointers);
-  }
-  return SGPRS_REAL(cuLaunchKernel)(function, e.grid[0], e.grid[1], e.grid[2], e.block[0],
-                                    e.block[1], e.block[2], e.shared_bytes, target, pointers,
-                                    nullptr);
 }
 
 void Issuer::AfterIssue(const Entry& entry, uint64_t index) {

@@ -26,7 +26,6 @@ class Issuer {
   // One entry under a grant that covers it. issue_lock held.
   void IssueOne(const Entry& entry, uint64_t index);
   void CallDriver(const Entry& entry, CUstream target, uint32_t partition);
-  CUresult Launch(const Entry& entry, CUstream target, uint32_t partition);
   void FollowLastLaunch(GraphRow* row, VirtualStream* stream, CUstream target);
   void AfterIssue(const Entry& entry, uint64_t index);
   void WakeWaiters(uint64_t issued);

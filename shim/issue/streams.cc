@@ -85,6 +85,11 @@ VirtualStream* TakeDeadRow(Session* s) {
     v->null_seen = 0;
     v->seen_by_null = v->issue_count;
     v->capture = 0;
+    if (v->attributes != nullptr) {  // its stand-ins have them: made anew
+      delete v->attributes;
+      v->attributes = nullptr;
+      v->streams_generation = 0;
+    }
     return v;
   }
   return nullptr;
@@ -135,6 +140,14 @@ bool OfOurContext(Session* s, CUstream stream) {
   return true;
 }
 
+void PassOnAttribute(VirtualStream* v, CUstreamAttrID id, const CUstreamAttrValue& value) {
+  for (auto& of_partition : v->streams) {
+    for (CUstream stream : of_partition) {
+      if (stream != nullptr) SGPRS_REAL(cuStreamSetAttribute)(stream, id, &value);
+    }
+  }
+}
+
 // Makes all stand-ins of `v` at once: a later switch creates nothing.
 void MakeStandIns(Session* s, VirtualStream* v) {
   const int least = s->facts.priority_least;
@@ -152,6 +165,9 @@ void MakeStandIns(Session* s, VirtualStream* v) {
     v->streams[p][1] = s->backend->MakeStream(p, high);
   }
   v->streams_generation = s->pool_generation;
+  for (uint32_t i = 0; v->attributes != nullptr && i < kKeptCount; ++i) {
+    if (v->attributes->set[i]) PassOnAttribute(v, kKeptAttributes[i], v->attributes->values[i]);
+  }
 }
 
 }  // namespace
@@ -266,6 +282,18 @@ uint32_t TailsOf(Session* s, VirtualStream* row, CUstream* tails, uint32_t room)
     tails[count++] = v->last;
   }
   return count;
+}
+
+void SetAttribute(Session* s, VirtualStream* v, CUstreamAttrID id, const CUstreamAttrValue& value) {
+  FutexLock issue(&s->issue_lock);
+  for (uint32_t i = 0; i < kKeptCount; ++i) {
+    if (kKeptAttributes[i] != id) continue;
+    if (v->attributes == nullptr) v->attributes = new (std::nothrow) StreamAttributes;
+    if (v->attributes == nullptr) return;
+    v->attributes->set[i] = true;
+    v->attributes->values[i] = value;
+    PassOnAttribute(v, id, value);
+  }
 }
 
 void ForgetStream(Session* s, CUstream stream) {

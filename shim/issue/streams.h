@@ -51,6 +51,9 @@ void DrainAll(Session* session);
 // never destroyed. Returns their number, or room + 1 if they do not fit.
 uint32_t TailsOf(Session* session, VirtualStream* row, CUstream* tails, uint32_t room);
 
+// An attribute was set on the application's stream: stand-ins get it too.
+void SetAttribute(Session* session, VirtualStream* row, CUstreamAttrID id,
+                  const CUstreamAttrValue& value);
 // The application is about to destroy `stream`; after DrainAll(). Its row is used again later.
 void ForgetStream(Session* session, CUstream stream);
 // The calling thread ends, and with it its per-thread stream. Calls no driver.

@@ -18,6 +18,17 @@
 
 namespace sgprs::shim {
 
+// What a stand-in takes over from the application's stream. Not the priority: that is the level's.
+inline constexpr CUstreamAttrID kKeptAttributes[] = {
+    CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY,
+    CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN};
+inline constexpr uint32_t kKeptCount = 4;
+
+struct StreamAttributes {
+  bool set[kKeptCount] = {};
+  CUstreamAttrValue values[kKeptCount] = {};
+};
+
 struct VirtualStream {
   // Constant once made.
   CUstream anchor = nullptr;  // as the application holds it; 0 = legacy NULL, 2 = per thread
@@ -50,7 +61,9 @@ struct VirtualStream {
   uint64_t issue_count = 0;        // items issued
   uint64_t null_seen = 0;          // blocking: issue_count of the NULL stream it has waited for;
   uint64_t seen_by_null = 0;       // and what of its own the NULL stream has waited for
-  VirtualStream* next = nullptr;   // all of the session
+  // Of the application's stream, for stand-ins to come; null = none was ever set.
+  StreamAttributes* attributes = nullptr;
+  VirtualStream* next = nullptr;  // all of the session
 };
 
 }  // namespace sgprs::shim

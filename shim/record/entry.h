@@ -21,11 +21,16 @@ enum class EntryKind : uint8_t {
   kCopyDeviceToHost,
   kCopyDeviceToDevice,
   kCopyAny,  // cuMemcpyAsync: unified addressing
+  kCopyShaped2D,
+  kCopyShaped3D,
   kFill,
+  kFillRows,
+  kPrefetch,
   kEventRecord,
   kEventWait,
   kEventDestroy,
   kHostFunction,
+  kCallback,
   kFreeAsync,
   kGraph,
 };
@@ -35,6 +40,7 @@ enum EntryFlag : uint8_t {
   kEntryCooperative = 2,  // needs all blocks resident
   kEntryAttributes = 4,   // launch with attributes (cuLaunchKernelEx)
   kEntryJobFirst = 8,
+  kEntryEvents = 16,  // a launch that records events of the application
 };
 
 struct Entry {
@@ -67,6 +73,20 @@ struct Entry {
       uint32_t value;
     } fill;
     struct {
+      CUdeviceptr to;
+      uint64_t pitch;
+      uint64_t width;
+      uint64_t height;
+      uint32_t value;
+    } rows;
+    void* shaped;  // CUDA_MEMCPY2D or CUDA_MEMCPY3D, in the arena
+    struct {
+      CUdeviceptr at;
+      uint64_t bytes;
+      CUmemLocation location;
+      uint32_t flags;
+    } prefetch;
+    struct {
       CUevent handle;
       uint32_t flags;
     } event;
@@ -74,6 +94,11 @@ struct Entry {
       CUhostFn function;
       void* data;
     } host;
+    struct {
+      CUstreamCallback function;
+      void* data;
+      CUstream stream;  // as the application named it
+    } callback;
     struct {
       GraphRow* row;
       KernelInfo* info;

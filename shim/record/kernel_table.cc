@@ -75,7 +75,34 @@ void ReadName(CUfunction function, KernelInfo* info) {
   info->name_hash = Fnv1a(info->name);
 }
 
+// -1: the driver does not say.
+int Attribute(const KernelInfo& info, CUfunction_attribute attribute) {
+  int value = 0;
+  CUresult result;
+  if (info.is_kernel) {
+    CUdevice device = 0;
+    result = SGPRS_REAL(cuCtxGetDevice)(&device);
+    if (result == CUDA_SUCCESS) {
+      result = SGPRS_REAL(cuKernelGetAttribute)(&value, attribute,
+                                                reinterpret_cast<CUkernel>(info.handle), device);
+    }
+  } else {
+    result = SGPRS_REAL(cuFuncGetAttribute)(&value, attribute, info.handle);
+  }
+  return result == CUDA_SUCCESS ? value : -1;
+}
+
 }  // namespace
+
+uint32_t KernelTable::AskShared(KernelInfo* info) {
+  const RelaxedCapture relaxed;
+  const uint32_t generation = shared_generation_.load(std::memory_order_relaxed);
+  const int bytes = Attribute(*info, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  const uint32_t most = bytes > 0 ? static_cast<uint32_t>(bytes) : 0;
+  info->max_shared_bytes.store(most, std::memory_order_relaxed);
+  info->shared_generation.store(generation, std::memory_order_relaxed);
+  return most;
+}
 
 uint32_t KernelTable::Hash(const void* handle) {
   uint64_t bits = reinterpret_cast<uint64_t>(handle);
@@ -129,14 +156,8 @@ KernelInfo* KernelTable::Learn(CUfunction function) {
     info->recordable = ReadParams(function, info);
   }
   ReadName(function, info);
-  if (!info->is_kernel) {
-    int threads = 0;
-    if (auto get = SGPRS_REAL(cuFuncGetAttribute)) {
-      if (get(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function) == CUDA_SUCCESS) {
-        info->max_threads = static_cast<uint32_t>(threads);
-      }
-    }
-  }
+  const int threads = Attribute(*info, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  if (threads > 0) info->max_threads = static_cast<uint32_t>(threads);
   cell->info.store(info, std::memory_order_release);
   cell->handle.store(function, std::memory_order_release);  // pairs with Find()
   return info;

@@ -26,6 +26,10 @@ struct KernelInfo {
   uint32_t param_bytes = 0;  // last offset + size
   KernelParam* params = nullptr;
   uint32_t max_threads = 1024;
+  // Dynamic shared memory that a launch may ask for, as of `shared_generation` of the table;
+  // relaxed: both only say whether to ask the driver.
+  std::atomic<uint32_t> max_shared_bytes{0};
+  std::atomic<uint32_t> shared_generation{0};
   bool recordable = false;  // false: layout unknown, launch at once
   bool is_kernel = false;   // CUkernel
   // Interned id in the lane of generation `lane_generation`; under the record lock.
@@ -39,6 +43,16 @@ class KernelTable {
   KernelInfo* Find(CUfunction function) const;
   // Any thread; asks the driver. Never nullptr unless memory or the table is exhausted.
   KernelInfo* Learn(CUfunction function);
+  // The dynamic shared memory that the driver lets `info`'s kernel have.
+  uint32_t MostShared(KernelInfo* info) {
+    if (info->shared_generation.load(std::memory_order_relaxed) ==
+        shared_generation_.load(std::memory_order_relaxed)) {
+      return info->max_shared_bytes.load(std::memory_order_relaxed);
+    }
+    return AskShared(info);
+  }
+  // An attribute of some function was set.
+  void AttributesChanged() { shared_generation_.fetch_add(1, std::memory_order_relaxed); }
   // cuLibraryGetKernel gave this handle: it is a CUkernel.
   void NoteKernel(CUkernel kernel);
   // Code is about to be unloaded: handles may be given out again. The caller has drained.
@@ -50,9 +64,11 @@ class KernelTable {
     std::atomic<KernelInfo*> info{nullptr};
   };
   static constexpr uint32_t kCells = 32768;  // a power of two
+  uint32_t AskShared(KernelInfo* info);
   static uint32_t Hash(const void* handle);
   Cell* CellOf(CUfunction function);
 
+  std::atomic<uint32_t> shared_generation_{1};
   FutexMutex mutex_;  // writers
   Cell cells_[kCells];
   Cell marked_[4096];  // handles known to be CUkernels

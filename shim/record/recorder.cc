@@ -19,8 +19,12 @@ SgprsSlotKind SlotKindOf(EntryKind kind) {
     case EntryKind::kCopyDeviceToHost:
     case EntryKind::kCopyDeviceToDevice:
     case EntryKind::kCopyAny:
+    case EntryKind::kCopyShaped2D:
+    case EntryKind::kCopyShaped3D:
+    case EntryKind::kPrefetch:
       return SGPRS_SLOT_COPY;
     case EntryKind::kFill:
+    case EntryKind::kFillRows:
       return SGPRS_SLOT_FILL;
     case EntryKind::kEventRecord:
       return SGPRS_SLOT_EVENT_RECORD;
@@ -29,6 +33,7 @@ SgprsSlotKind SlotKindOf(EntryKind kind) {
     case EntryKind::kEventDestroy:
       return SGPRS_SLOT_EVENT_RECORD;
     case EntryKind::kHostFunction:
+    case EntryKind::kCallback:
       return SGPRS_SLOT_HOST_FUNCTION;
     case EntryKind::kFreeAsync:
       return SGPRS_SLOT_FREE;

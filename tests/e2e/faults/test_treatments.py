@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each treatment of the driver's calls, bare and under every kind of runtime."""
+import unittest
+
+from probe_case import ProbeCase
+
+# What is drained, or goes to the driver for its own answer, counts there as a launch past the lane.
+SCENARIOS = {
+    "callbacks": 0, "shaped": 0, "pools": 0, "cooperative": 0, "managed": 0, "registered": 0, "values": 0,
+    "stream-attributes": 0,
+    "launches": 4,  # that the driver refuses
+    "shared-memory": 2,
+}  # fmt: skip
+
+
+class Treatments(ProbeCase):
+    """B14: nothing that is launched goes past the lane, whatever it is launched with."""
+
+    def check(self, scenario):
+        task = self.everywhere(scenario)
+        self.assertEqual(task["counters"]["bypassed"], SCENARIOS[scenario])
+
+
+for name in SCENARIOS:
+    setattr(Treatments, "test_b14_" + name.replace("-", "_"), lambda self, name=name: self.check(name))
+
+if __name__ == "__main__":
+    unittest.main()
