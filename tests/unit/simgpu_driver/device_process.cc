@@ -33,16 +33,18 @@ const char kPtx[] = R"(
 .visible .entry add_one(.param .u64 add_one_param_0, .param .u32 add_one_param_1) { ret; }
 .visible .entry scale(.param .u64 p0, .param .u32 p1, .param .f32 p2) { ret; }
 .visible .entry no_body(.param .u64 p0) { ret; }
+.visible .entry big(.param .align 4 .b8 p0[32756], .param .align 4 .b8 p1[8]) { ret; }
 )";
 
-DeviceProcess::DeviceProcess(const std::string& mps) {
+DeviceProcess::DeviceProcess(const std::string& mps, const std::string& device, int count) {
   char directory[] = "/tmp/simgpu-driver-XXXXXX";
   directory_ = mkdtemp(directory);
   const std::string socket_path = directory_ + "/simgpu.sock";
   pid_ = fork();
   if (pid_ == 0) {
-    execl(SIMGPU_PROGRAM, "simgpu", "--device", "rtx2080ti", "--socket", socket_path.c_str(),
-          "--mps", mps.c_str(), nullptr);
+    execl(SIMGPU_PROGRAM, "simgpu", "--device", device.c_str(), "--devices",
+          std::to_string(count).c_str(), "--socket", socket_path.c_str(), "--mps", mps.c_str(),
+          nullptr);
     _exit(127);
   }
   setenv("SGPRS_SIMGPU_SOCKET", socket_path.c_str(), 1);

@@ -18,7 +18,8 @@ namespace sgprs::simgpu::testing {
 // Starts bin/simgpu on a socket of its own and points $SGPRS_SIMGPU_SOCKET there.
 class DeviceProcess {
  public:
-  explicit DeviceProcess(const std::string& mps = "on");
+  explicit DeviceProcess(const std::string& mps = "on", const std::string& device = "rtx2080ti",
+                         int count = 1);
   ~DeviceProcess();
   void Kill();
 
@@ -53,6 +54,7 @@ class Gate {
 // add_one(int* data, int count): data[i] += 1.
 // scale(float* data, int count, float factor).
 // no_body(long long): nothing simulated.
+// big(32756 bytes, unsigned* out): *out = the sum of the bytes; 32764 bytes of parameters.
 extern const char kPtx[];
 
 // Adds one to `count` ints.

@@ -23,11 +23,19 @@ void Scale(const SimgpuLaunch* launch) {
   for (int i = 0; i < Param<int>(launch, 1); ++i) data[i] *= Param<float>(launch, 2);
 }
 
+void Big(const SimgpuLaunch* launch) {
+  unsigned sum = 0;
+  for (int i = 0; i < 32756; ++i) sum += static_cast<const unsigned char*>(launch->params[0])[i];
+  *Param<unsigned*>(launch, 1) = sum;
+}
+
 // 0.5 ms or so of a mid-range device, for tests that need work in flight.
 void Heavy(const SimgpuLaunch*, SimgpuWork* work) { work->flops = 5e9; }
 
-const SimgpuKernel kKernels[] = {
-    {"add_one", AddOne, nullptr}, {"scale", Scale, nullptr}, {"no_body", nullptr, Heavy}};
+const SimgpuKernel kKernels[] = {{"add_one", AddOne, nullptr},
+                                 {"scale", Scale, nullptr},
+                                 {"no_body", nullptr, Heavy},
+                                 {"big", Big, nullptr}};
 
 }  // namespace
 

@@ -90,6 +90,26 @@ SIM_API CUresult cuCtxDestroy_v2(CUcontext ctx) {
   if (!thread->stack.empty() && thread->stack.back() == context) thread->stack.pop_back();
   return CloseContext(context);
 }
+// Deprecated: one more, one less use of the current context, which ends with the last.
+SIM_API CUresult cuCtxAttach(CUcontext* pctx, unsigned int flags) {
+  Context* context;
+  if (CUresult status = EnterWithContext(&context)) return status;
+  if (pctx == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  std::lock_guard<std::mutex> lock(ObjectMutex());
+  ++context->attached;
+  *pctx = Handle(context);
+  return CUDA_SUCCESS;
+}
+SIM_API CUresult cuCtxDetach(CUcontext ctx) {
+  {
+    Context* context;
+    if (CUresult status = EnterWithContext(&context)) return status;
+    if (Handle(context) != ctx) return CUDA_ERROR_INVALID_CONTEXT;
+    std::lock_guard<std::mutex> lock(ObjectMutex());
+    if (context->attached > 0) return --context->attached, CUDA_SUCCESS;
+  }
+  return cuCtxDestroy_v2(ctx);
+}
 SIM_API CUresult cuCtxDestroy(CUcontext ctx) { return cuCtxDestroy_v2(ctx); }
 
 SIM_API CUresult cuCtxPushCurrent_v2(CUcontext ctx) {

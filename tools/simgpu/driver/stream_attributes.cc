@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stream attributes. They are kept and given back; only the priority means something to the device,
-// and that only when the stream is made.
+// Stream attributes. They are kept and given back; only the priority means something to the device.
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
 #include "tools/simgpu/driver/objects.h"
 #include "tools/simgpu/driver/process.h"
+#include "tools/simgpu/driver/queue.h"
 
 using namespace sgprs::simgpu::driver;  // NOLINT: the API's functions have no namespace
 
@@ -36,6 +37,17 @@ CUstreamAttrValue Default(const Stream& stream, CUstreamAttrID id) {
   return value;
 }
 
+// Of the stream's later work.
+CUresult SetPriority(Stream* stream, int priority) {
+  const auto& welcome = TheProcess().channel.welcome();
+  stream->priority = std::clamp(priority, welcome.priority_greatest, welcome.priority_least);
+  Submission submission(stream);
+  if (!submission.Next(CommandKind::kStreamPriority, OpKind::kNothing)) return submission.status();
+  submission.command().priority = stream->priority;
+  submission.Commit();
+  return submission.Publish();
+}
+
 }  // namespace
 
 SIM_API CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
@@ -43,6 +55,7 @@ SIM_API CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr,
   Stream* stream;
   if (CUresult status = EnterWithStream(hStream, &stream)) return status;
   if (value == nullptr || !IsStreamAttribute(attr)) return CUDA_ERROR_INVALID_VALUE;
+  if (attr == CU_LAUNCH_ATTRIBUTE_PRIORITY) return SetPriority(stream, value->priority);
   std::lock_guard<std::mutex> lock(ObjectMutex());
   for (CUlaunchAttribute& known : stream->attributes) {
     if (known.id == attr) {
@@ -77,7 +90,9 @@ SIM_API CUresult cuStreamCopyAttributes(CUstream dst, CUstream src) {
   if (CUresult status = EnterWithStream(src, &from)) return status;
   // cuda.h: both of one context.
   if (to->view->root != from->view->root) return CUDA_ERROR_INVALID_VALUE;
-  std::lock_guard<std::mutex> lock(ObjectMutex());
-  to->attributes = from->attributes;
-  return CUDA_SUCCESS;
+  {
+    std::lock_guard<std::mutex> lock(ObjectMutex());
+    to->attributes = from->attributes;
+  }
+  return SetPriority(to, from->priority);
 }
