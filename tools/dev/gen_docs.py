@@ -84,7 +84,17 @@ def shim_calls(root):
     return table(("family", *does, "why"), lines)
 
 
-TABLES = {"environment": environment, "counters": counters, "targets": targets, "shim_calls": shim_calls}
+def not_simulated(root):
+    names = (root / "tools/simgpu/driver/not_simulated.txt").read_text(encoding="utf-8").split()
+    families = {}
+    for name in names:
+        families.setdefault(re.match(r"cu[A-Z][a-z]*", name).group(0), []).append(name)
+    return table(("family", "calls"), [(f"`{family}*`", ", ".join(f"`{name}`" for name in calls))
+                                       for family, calls in families.items()])
+
+
+TABLES = {"environment": environment, "counters": counters, "targets": targets,
+          "shim_calls": shim_calls, "not_simulated": not_simulated}
 
 
 def fill(text, root):

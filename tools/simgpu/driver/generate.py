@@ -7,6 +7,7 @@ generate.py --preprocessed FILE --variants abi_variants.txt --out DIR SOURCE...
   DIR/stubs.cc           NOT_SUPPORTED entries, and _ptsz/_ptds entries of implemented calls
   DIR/lookup_table.inc   rows for lookup.cc: base name, per-thread, first version, symbol
   DIR/error_names.inc    rows for error.cc: enumerator, text
+  DIR/not_simulated.txt  the calls that answer NOT_SUPPORTED without looking, one a line
 
 FILE is cuda.h and cudaProfiler.h after the preprocessor, with __CUDA_API_VERSION_INTERNAL.
 """
@@ -48,6 +49,38 @@ TEXTS = {
     "CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY": "execution affinity not supported",
     "CUDA_ERROR_DEVICE_UNAVAILABLE": "CUDA-capable device(s) is/are busy or unavailable",
     "CUDA_ERROR_UNKNOWN": "unknown error",
+    "CUDA_ERROR_ECC_UNCORRECTABLE": "uncorrectable ECC error encountered",
+    "CUDA_ERROR_ILLEGAL_STATE": "the operation cannot be performed in the present state",
+    "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED": "peer access is already enabled",
+    "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED": "peer access has not been enabled",
+    "CUDA_ERROR_ASSERT": "device-side assert triggered",
+    "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED":
+        "part or all of the requested memory range is already mapped",
+    "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED":
+        "pointer does not correspond to a registered memory region",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR": "hardware stack error",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION": "an illegal instruction was encountered",
+    "CUDA_ERROR_MISALIGNED_ADDRESS": "misaligned address",
+    "CUDA_ERROR_INVALID_ADDRESS_SPACE": "operation not supported on global/shared address space",
+    "CUDA_ERROR_INVALID_PC": "invalid program counter",
+    "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED": "operation not permitted when stream is capturing",
+    "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED":
+        "operation failed due to a previous error during capture",
+    "CUDA_ERROR_STREAM_CAPTURE_MERGE":
+        "operation would result in a merge of separate capture sequences",
+    "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED": "capture was not ended in the same stream as it began",
+    "CUDA_ERROR_STREAM_CAPTURE_UNJOINED": "capturing stream has unjoined work",
+    "CUDA_ERROR_STREAM_CAPTURE_ISOLATION":
+        "dependency created on uncaptured work in another stream",
+    "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT":
+        "operation would make the legacy stream depend on a capturing blocking stream",
+    "CUDA_ERROR_CAPTURED_EVENT":
+        "operation not permitted on an event last recorded in a capturing stream",
+    "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD":
+        "attempt to terminate a thread-local capture sequence from another thread",
+    "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE":
+        "the graph update was not performed because it included changes which violated constraints "
+        "specific to instantiated graph update",
 }
 
 
@@ -103,6 +136,11 @@ def write_stubs(prototypes, implemented, path):
     path.write_text("\n".join(out))
 
 
+def write_not_simulated(prototypes, implemented, path):
+    names = {re.sub(r"_pt[sd][zs]$", "", name) for name in prototypes} - implemented
+    path.write_text("".join(f"{name}\n" for name in sorted(names)))
+
+
 def write_table(variants, prototypes, path):
     rows = []
     for line in variants.read_text().splitlines():
@@ -151,6 +189,7 @@ def main():
         die(f"implemented, but not in cuda.h: {sorted(unknown)}")
     args.out.mkdir(parents=True, exist_ok=True)
     write_stubs(prototypes, implemented, args.out / "stubs.cc")
+    write_not_simulated(prototypes, implemented, args.out / "not_simulated.txt")
     write_table(args.variants, prototypes, args.out / "lookup_table.inc")
     write_errors(header, args.out / "error_names.inc")
 
