@@ -57,8 +57,15 @@ void BeforeDirect(bool leaves_work = true);
 void OpenDirect();
 // The thread's direct call, if one is open, is over.
 void CloseDirect();
-// The same for a kernel launch, which is counted as bypassed. Not CUDA_SUCCESS: it may not run.
+// The same for a launch. Not CUDA_SUCCESS: it may not run.
 CUresult BeforeDirectLaunch();
+// The driver's answer to it: one that was taken is counted.
+inline CUresult AfterDirectLaunch(CUresult result, SgprsEscape why) {
+  if (result == CUDA_SUCCESS) CountBypassed(why);
+  return result;
+}
+// Why RecordableStream() gave none.
+SgprsEscape WhyNoStream();
 
 // Result of a synchronising call, or the first error of an item that was issued late.
 CUresult WithDeferredError(CUresult result);

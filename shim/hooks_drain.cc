@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "shim/hooks.h"
+#include "shim/interpose/call_counts.h"
 #include "shim/interpose/interpose.h"
 #include "shim/issue/streams.h"
 #include "shim/record/recorder.h"
@@ -25,6 +26,7 @@ bool LeavesWork(const char* name) {
 }
 
 void CountDrain(Session* s) {
+  CountDrained();
   FutexLock lock(&s->record_lock);  // the issuer may swap the lane
   if (s->lane == nullptr) return;
   std::atomic_ref<uint64_t> drains(s->lane->counters.drains);
@@ -49,6 +51,11 @@ VirtualStream* RecordableStream(CUstream stream, bool per_thread_api) {
   // Where some items must run on the anchor, the issuer can not name another thread's own stream.
   if (row != nullptr && row->thread != 0 && s->backend->KernelsOnly()) return nullptr;
   return row;
+}
+
+SgprsEscape WhyNoStream() {
+  if (!Recording()) return SGPRS_ESCAPE_UNSCHEDULED;
+  return TheSession()->backend->KernelsOnly() ? SGPRS_ESCAPE_STREAM : SGPRS_ESCAPE_CONTEXT;
 }
 
 void BeforeDirect(bool leaves_work) {
@@ -78,7 +85,6 @@ void CloseDirect() {
 CUresult BeforeDirectLaunch() {
   if (const CUresult refused = RefusedError(); refused != CUDA_SUCCESS) return refused;
   BeforeDirect();
-  CountBypassed();
   return CUDA_SUCCESS;
 }
 
@@ -159,6 +165,10 @@ EventTable* TheEventTable() {
 
 extern "C" void SgprsDrainForCall(sgprs::shim::CallIndex index) {
   using namespace sgprs::shim;
-  BeforeDirect(LeavesWork(CallName(index)));
+  const char* name = CallName(index);
+  BeforeDirect(LeavesWork(name));
+  if (strncmp(name, "cuLaunch", 8) == 0 && strncmp(name, "cuLaunchHost", 12) != 0) {
+    CountBypassed(SGPRS_ESCAPE_LEGACY);  // also a newer driver's
+  }
   NoteBlockingCallEnd(TheSession());
 }

@@ -4,6 +4,7 @@
 
 #include "shim/graph/graph_table.h"
 #include "shim/hooks.h"
+#include "shim/interpose/call_counts.h"
 #include "shim/interpose/interpose.h"
 #include "shim/record/recorder.h"
 
@@ -18,18 +19,20 @@ void NoteEvents(const GraphRow& row, uint64_t upto) {
   }
 }
 
-bool TryLaunch(CUgraphExec exec, CUstream stream, bool per_thread) {
+SgprsEscape TryLaunch(CUgraphExec exec, CUstream stream, bool per_thread) {
   VirtualStream* row = RecordableStream(stream, per_thread);
-  GraphRow* graph = row != nullptr ? TheGraphTable()->Find(exec) : nullptr;
-  if (graph == nullptr) return false;
+  if (row == nullptr) return WhyNoStream();
+  GraphRow* graph = TheGraphTable()->Find(exec);
+  if (graph == nullptr) return SGPRS_ESCAPE_GRAPH;
   RecordScope scope(row, EntryKind::kGraph, 0);
-  if (!scope) return false;
+  if (!scope) return SGPRS_ESCAPE_UNSCHEDULED;
   scope.entry()->graph = {graph, graph->info, graph->what->kernels()};
   // Before Commit(): whoever learns of the launch from this thread finds it noted.
   graph->recorded_upto.store(scope.index() + 1, std::memory_order_relaxed);
   NoteEvents(*graph, scope.index() + 1);
   scope.Commit(0);
-  return true;
+  if (SgprsCallCounts* counts = CallCounts()) ++counts->graph_launches;
+  return SGPRS_ESCAPE_NONE;
 }
 
 // Copies would run beside a launch that the issuer knows nothing of.
@@ -125,10 +128,11 @@ using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are
 #define SGPRS_GRAPH_LAUNCH_HOOK(symbol, per_thread)                                             \
   extern "C" CUresult Hook_##symbol(CUgraphExec exec, CUstream stream) {                        \
     if (Captured(stream, per_thread)) return SGPRS_REAL(symbol)(exec, stream);                  \
-    if (TryLaunch(exec, stream, per_thread)) return CUDA_SUCCESS;                               \
+    const SgprsEscape why = TryLaunch(exec, stream, per_thread);                                \
+    if (why == SGPRS_ESCAPE_NONE) return CUDA_SUCCESS;                                          \
     if (const CUresult refused = BeforeDirectLaunch(); refused != CUDA_SUCCESS) return refused; \
     LaunchedDirectly(exec);                                                                     \
-    return SGPRS_REAL(symbol)(exec, stream);                                                    \
+    return AfterDirectLaunch(SGPRS_REAL(symbol)(exec, stream), why);                            \
   }
 SGPRS_GRAPH_LAUNCH_HOOK(cuGraphLaunch, false)
 SGPRS_GRAPH_LAUNCH_HOOK(cuGraphLaunch_ptsz, true)

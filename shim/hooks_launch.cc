@@ -49,7 +49,7 @@ bool LooksGood(const LaunchRequest& r, KernelInfo& info) {
   if (r.block[0] > 1024 || r.block[1] > 1024 || r.block[2] > 64) return false;
   if (threads > info.max_threads) return false;
   if (r.shared_bytes != 0 && r.shared_bytes > TheSession()->kernels.MostShared(&info)) return false;
-  return info.recordable && (r.params != nullptr || r.extra != nullptr || info.param_count == 0) &&
+  return (r.params != nullptr || r.extra != nullptr || info.param_count == 0) &&
          (r.params == nullptr || r.extra == nullptr);
 }
 
@@ -151,25 +151,27 @@ bool Cooperative(const LaunchRequest& r) {
   return r.cooperative;
 }
 
-// True if the launch was recorded.
-bool TryRecord(const LaunchRequest& r) {
-  if (!Recording() && !AttachOnce()) return false;
+// SGPRS_ESCAPE_NONE: the launch was recorded. Else why not.
+SgprsEscape TryRecord(const LaunchRequest& r) {
+  if (!Recording() && !AttachOnce()) return SGPRS_ESCAPE_UNSCHEDULED;
   Session* s = TheSession();
   KernelInfo* info = s->kernels.Find(r.function);
   if (info == nullptr && r.function != nullptr) info = s->kernels.Learn(r.function);
-  if (info == nullptr || !LooksGood(r, *info) || !Holdable(r)) return false;
+  if (info == nullptr || !info->recordable) return SGPRS_ESCAPE_PARAMETERS;
+  if (!LooksGood(r, *info)) return SGPRS_ESCAPE_ARGUMENTS;
+  if (!Holdable(r)) return SGPRS_ESCAPE_ATTRIBUTES;
   size_t extra_bytes = 0;
   if (r.extra != nullptr &&
       (ExtraBuffer(r.extra, &extra_bytes) == nullptr || extra_bytes < info->param_bytes)) {
-    return false;
+    return SGPRS_ESCAPE_ARGUMENTS;
   }
   VirtualStream* stream = RecordableStream(r.stream, r.per_thread_api);
-  if (stream == nullptr) return false;
+  if (stream == nullptr) return WhyNoStream();
   const uint32_t param_room = (info->param_bytes + 63) / 64 * 64;
   const uint32_t attribute_room =
       (r.attribute_count * static_cast<uint32_t>(sizeof(CUlaunchAttribute)) + 63) / 64 * 64;
   RecordScope scope(stream, EntryKind::kKernel, param_room + attribute_room);
-  if (!scope) return false;
+  if (!scope) return SGPRS_ESCAPE_UNSCHEDULED;
   Entry* e = scope.entry();
   e->launch.function = r.function;
   e->launch.info = info;
@@ -185,7 +187,7 @@ bool TryRecord(const LaunchRequest& r) {
     memcpy(e->launch.attributes, r.attributes, r.attribute_count * sizeof(CUlaunchAttribute));
   }
   scope.Commit(0);
-  return true;
+  return SGPRS_ESCAPE_NONE;
 }
 
 LaunchRequest Plain(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -236,16 +238,17 @@ using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are
   CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, \
       unsigned shared, CUstream stream, void **params
 
-#define SGPRS_LAUNCH_HOOK(symbol, per_thread)                                                     \
-  extern "C" CUresult Hook_##symbol(SGPRS_LAUNCH_PARAMS, void** extra) {                          \
-    if (Captured(stream, per_thread)) {                                                           \
-      return SGPRS_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);        \
-    }                                                                                             \
-    if (TryRecord(Plain(f, gx, gy, gz, bx, by, bz, shared, stream, per_thread, params, extra))) { \
-      return CUDA_SUCCESS;                                                                        \
-    }                                                                                             \
-    if (const CUresult refused = BeforeDirectLaunch(); refused != CUDA_SUCCESS) return refused;   \
-    return SGPRS_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);          \
+#define SGPRS_LAUNCH_HOOK(symbol, per_thread)                                                   \
+  extern "C" CUresult Hook_##symbol(SGPRS_LAUNCH_PARAMS, void** extra) {                        \
+    if (Captured(stream, per_thread)) {                                                         \
+      return SGPRS_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra);      \
+    }                                                                                           \
+    const SgprsEscape why =                                                                     \
+        TryRecord(Plain(f, gx, gy, gz, bx, by, bz, shared, stream, per_thread, params, extra)); \
+    if (why == SGPRS_ESCAPE_NONE) return CUDA_SUCCESS;                                          \
+    if (const CUresult refused = BeforeDirectLaunch(); refused != CUDA_SUCCESS) return refused; \
+    return AfterDirectLaunch(                                                                   \
+        SGPRS_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra), why);     \
   }
 SGPRS_LAUNCH_HOOK(cuLaunchKernel, false)
 SGPRS_LAUNCH_HOOK(cuLaunchKernel_ptsz, true)
@@ -258,9 +261,11 @@ SGPRS_LAUNCH_HOOK(cuLaunchKernel_ptsz, true)
     LaunchRequest r =                                                                           \
         Plain(f, gx, gy, gz, bx, by, bz, shared, stream, per_thread, params, nullptr);          \
     r.cooperative = true;                                                                       \
-    if (TryRecord(r)) return CUDA_SUCCESS;                                                      \
+    const SgprsEscape why = TryRecord(r);                                                       \
+    if (why == SGPRS_ESCAPE_NONE) return CUDA_SUCCESS;                                          \
     if (const CUresult refused = BeforeDirectLaunch(); refused != CUDA_SUCCESS) return refused; \
-    return SGPRS_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params);               \
+    return AfterDirectLaunch(                                                                   \
+        SGPRS_REAL(symbol)(f, gx, gy, gz, bx, by, bz, shared, stream, params), why);            \
   }
 SGPRS_COOPERATIVE_HOOK(cuLaunchCooperativeKernel, false)
 SGPRS_COOPERATIVE_HOOK(cuLaunchCooperativeKernel_ptsz, true)
@@ -268,14 +273,16 @@ SGPRS_COOPERATIVE_HOOK(cuLaunchCooperativeKernel_ptsz, true)
 #define SGPRS_LAUNCH_EX_HOOK(symbol, per_thread)                                                \
   extern "C" CUresult Hook_##symbol(const CUlaunchConfig* config, CUfunction f, void** params,  \
                                     void** extra) {                                             \
-    if (config != nullptr && Captured(config->hStream, per_thread)) {                           \
-      return SGPRS_REAL(symbol)(config, f, params, extra);                                      \
-    }                                                                                           \
-    if (config != nullptr && TryRecord(FromConfig(*config, f, per_thread, params, extra))) {    \
-      return CUDA_SUCCESS;                                                                      \
+    SgprsEscape why = SGPRS_ESCAPE_ARGUMENTS;                                                   \
+    if (config != nullptr) {                                                                    \
+      if (Captured(config->hStream, per_thread)) {                                              \
+        return SGPRS_REAL(symbol)(config, f, params, extra);                                    \
+      }                                                                                         \
+      why = TryRecord(FromConfig(*config, f, per_thread, params, extra));                       \
+      if (why == SGPRS_ESCAPE_NONE) return CUDA_SUCCESS;                                        \
     }                                                                                           \
     if (const CUresult refused = BeforeDirectLaunch(); refused != CUDA_SUCCESS) return refused; \
-    return SGPRS_REAL(symbol)(config, f, params, extra);                                        \
+    return AfterDirectLaunch(SGPRS_REAL(symbol)(config, f, params, extra), why);                \
   }
 SGPRS_LAUNCH_EX_HOOK(cuLaunchKernelEx, false)
 SGPRS_LAUNCH_EX_HOOK(cuLaunchKernelEx_ptsz, true)

@@ -19,10 +19,12 @@
 #include "shim/connect.h"
 #include "shim/graph/graph_table.h"
 #include "shim/hooks.h"
+#include "shim/interpose/call_counts.h"
 #include "shim/interpose/interpose.h"
 #include "shim/issue/issuer.h"
 #include "shim/issue/marker.h"
 #include "shim/issue/streams.h"
+#include "shim/issue/value_waits.h"
 #include "shim/record/recorder.h"
 
 namespace sgprs::shim {
@@ -47,6 +49,7 @@ void AfterForkInChild() {
   if (s->lane != nullptr) UnmapLane(s->lane, s->lane_bytes, s->control_fd);
   TheEventTable()->ResetAfterFork();
   TheGraphTable()->ResetAfterFork();
+  TheValueWaits()->ResetAfterFork();
   TheMarkerPool()->ResetAfterFork();
   if (TheMarkerQueue() != nullptr) TheMarkerQueue()->ResetAfterFork();
   Session* fresh = new (static_cast<void*>(s)) Session;
@@ -146,6 +149,7 @@ bool Attach(Session* s, CUcontext context, char* reason, uint32_t reason_bytes) 
   s->pool_generation = 1;
   s->direct_epoch.fetch_add(1, std::memory_order_relaxed);  // earlier work is to be followed
   s->control_fd = registration.control_fd;
+  s->counting = CallCounts() != nullptr;
   s->online_cpus = static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
   s->lane->counters.bypassed = s->bypassed.load(std::memory_order_relaxed);
   s->last_call_ns.store(NowNs(), std::memory_order_relaxed);
@@ -225,6 +229,7 @@ bool AttachOnce() {
   char reason[256] = "";
   if (Attach(s, context, reason, sizeof(reason))) {
     ShimLog("registered; back-end %d, %u partitions", s->backend->kind(), s->partition_count);
+    if (SgprsCallCounts* counts = CallCounts()) counts->registered = 1;
     s->mode.store(Mode::kRecording, std::memory_order_release);
     return true;
   }
@@ -248,8 +253,9 @@ CUresult RefusedError() {
              : CUDA_SUCCESS;
 }
 
-void CountBypassed() {
+void CountBypassed(SgprsEscape why) {
   Session* s = TheSession();
+  CountEscape(why);
   s->bypassed.fetch_add(1, std::memory_order_relaxed);
   if (s->mode.load(std::memory_order_relaxed) != Mode::kRecording) return;
   FutexLock lock(&s->record_lock);  // the issuer may swap the lane
@@ -259,6 +265,7 @@ void CountBypassed() {
 }
 
 void SayOnce(const char* reason) {
+  if (SgprsCallCounts* counts = CallCounts()) CountText(counts->said, reason);
   static std::atomic<uint32_t> said{0};
   if (said.fetch_add(1, std::memory_order_relaxed) >= 4) return;
   char line[512];

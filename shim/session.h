@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "sgprs/abi/call_counts.h"
 #include "sgprs/abi/control.h"
 #include "sgprs/abi/lane.h"
 #include "shim/issue/virtual_stream.h"
@@ -75,6 +76,7 @@ struct Session {
   uint64_t arena_head = 0;
   uint64_t issued_seen = 0;  // `issued` and `arena_free` as the recorder saw them last
   uint64_t arena_free_seen = 0;
+  bool counting = false;  // for `sgprs doctor`
   uint32_t job = 0;
   uint64_t job_launches = 0;  // recorded in the current job
   uint64_t job_first_ns = 0;
@@ -128,8 +130,8 @@ void EnterShimThread();
 CUresult RefusedError();
 // The thread has something that must be given up when it ends (hooks_drain.cc).
 void NoteThreadState();
-// A launch went to the driver unrecorded.
-void CountBypassed();
+// A launch went to the driver unrecorded, and the driver took it.
+void CountBypassed(SgprsEscape why);
 // One line on stderr, at most once per process and reason.
 void SayOnce(const char* reason);
 // Diagnostics to $SGPRS_SHIM_LOG, if set.

@@ -10,6 +10,7 @@
 #include "runtime/base/clock.h"
 #include "shim/graph/graph_builder.h"
 #include "shim/hooks.h"
+#include "shim/interpose/call_counts.h"
 #include "shim/interpose/interpose.h"
 #include "shim/session.h"
 
@@ -65,6 +66,10 @@ void GraphTable::Fix(GraphRow* row, const char* why) {
   const char* none = nullptr;
   if (row->fixed.compare_exchange_strong(none, why, std::memory_order_relaxed)) {
     ShimLog("%s stays in its own partition: %s", row->info->name, why);
+    if (SgprsCallCounts* counts = CallCounts()) {
+      ++counts->graphs_fixed;
+      CountText(counts->graph_fixed, why);
+    }
   }
 }
 

@@ -54,8 +54,6 @@ class GraphTable {
   // Body of the builder thread.
   void RunBuilder();
 
-  uint64_t copies_made() const { return copies_made_.load(std::memory_order_relaxed); }
-
  private:
   static constexpr uint32_t kBuckets = 1024;
   static constexpr uint32_t kMarked = 1024;
@@ -89,7 +87,6 @@ class GraphTable {
   std::atomic<uint32_t> word_{0};  // futex of the builder
   bool running_ = false;           // under mutex_
   std::atomic<bool> stopped_{false};
-  std::atomic<uint64_t> copies_made_{0};
   CUstream streams_[SGPRS_MAX_PARTITIONS] = {};  // captures only; the builder's
   uint32_t streams_generation_ = 0;
 };

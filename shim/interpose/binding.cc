@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "shim/interpose/call_counts.h"
 #include "shim/interpose/calls.h"
 #include "shim/interpose/driver.h"
 #include "shim/interpose/errno_guard.h"
@@ -18,6 +19,8 @@ __attribute__((visibility("hidden"))) constinit std::atomic<void*>
 
 // trampolines.S: drains, then goes to the real function.
 __attribute__((visibility("hidden"))) void SgprsDrainStub();
+// trampolines.S: counts, then goes where the trampoline would have gone.
+__attribute__((visibility("hidden"))) void SgprsCountStub();
 
 __attribute__((weak)) void SgprsDrainForCall(sgprs::shim::CallIndex) {}
 }
@@ -55,6 +58,18 @@ void* RealOrMark(uint32_t index) {
   return real;
 }
 
+// Where a call of the symbol goes. `keep` false: for this once, since there is no driver yet.
+void* TargetOf(uint32_t index, bool* keep) {
+  void* drain = reinterpret_cast<void*>(&SgprsDrainStub);
+  if (index >= kCallCount) return drain;
+  void* real = RealOrMark(index);
+  *keep = real != nullptr;
+  if (real == nullptr) return NoDriverAnswer(index);
+  if (real == NotSupportedAnswer()) return real;
+  if (void* hook = HookOf(index)) return hook;
+  return IsDrained(index) ? drain : real;
+}
+
 }  // namespace
 
 bool ShimActive() { return OpenedDriver() != nullptr; }
@@ -80,21 +95,19 @@ extern "C" {
 // Called by the stub of an unbound trampoline; returns where to go, now and from now on. Without a
 // driver nothing is remembered: one may come (an application can bring its own by path).
 __attribute__((visibility("hidden"))) void* SgprsBind(uint32_t index) {
-  void* target = reinterpret_cast<void*>(&SgprsDrainStub);
-  if (index < kCallCount) {
-    void* real = RealOrMark(index);
-    if (real == nullptr) return NoDriverAnswer(index);
-    void* hook = HookOf(index);
-    if (real == NotSupportedAnswer()) {
-      target = real;
-    } else if (hook != nullptr) {
-      target = hook;
-    } else if (!IsDrained(index)) {
-      target = real;
-    }
-  }
+  bool keep = true;
+  void* target = TargetOf(index, &keep);
+  if (!keep) return target;
+  if (OpenCallCounts() != nullptr) target = reinterpret_cast<void*>(&SgprsCountStub);
   SgprsTarget[index].store(target, std::memory_order_relaxed);
   return target;
+}
+
+// Called by SgprsCountStub; returns where to go.
+__attribute__((visibility("hidden"))) void* SgprsCountAndTarget(uint32_t index) {
+  CountCall(index);
+  bool keep = true;
+  return TargetOf(index, &keep);
 }
 
 // Called by SgprsDrainStub before every drained call; returns the real function.

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "sgprs/abi/call_counts.h"
 #include "shim/interpose/interpose.h"
 
 extern "C" {
@@ -58,6 +59,10 @@ void* HookOf(uint32_t index) {
 }
 
 bool IsDrained(uint32_t index) { return index >= kCallCount || kDrains[index]; }
+
+uint32_t TreatmentOf(uint32_t index) {
+  return index < kCallCount ? kTreatments[index] : uint32_t{SGPRS_CALL_UNKNOWN};
+}
 
 void* ExportOf(uint32_t index) {
   return const_cast<char*>(SgprsTrampolines + index * kTrampolineBytes);

@@ -22,6 +22,9 @@ void* HookOf(uint32_t index);
 // Whether the symbol is drained while it has no hook.
 bool IsDrained(uint32_t index);
 
+// SgprsCallTreatment of the symbol.
+uint32_t TreatmentOf(uint32_t index);
+
 // The trampoline of a symbol (`index` < kCallLimit): what we export and hand out.
 void* ExportOf(uint32_t index);
 

@@ -10,6 +10,7 @@
 #include "shim/issue/cooperative.h"
 #include "shim/issue/driver_call.h"
 #include "shim/issue/streams.h"
+#include "shim/issue/value_waits.h"
 
 namespace sgprs::shim {
 namespace {
@@ -81,7 +82,8 @@ bool Issuer::Covered(const Entry& entry, uint64_t index) {
     if (self_) {
       GrantItself(entry);
     } else if (!TakeGrant()) {
-      return false;
+      if (!TheValueWaits()->Open()) return false;
+      GoItself();  // until the next job: the device waits for what may be held
     }
   }
 }

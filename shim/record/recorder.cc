@@ -6,6 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/lane/doorbell.h"
 #include "shim/hooks.h"
+#include "shim/interpose/call_counts.h"
 #include "shim/interpose/interpose.h"
 
 namespace sgprs::shim {
@@ -245,6 +246,7 @@ void RecordScope::Commit(uint64_t bytes) {
     std::atomic_ref<uint64_t> kernels(s->lane->counters.kernels);
     kernels.store(kernels.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
+  if (s->counting) CountRecorded();
   s->arena_head = entry_->arena_end;
   // Release, under record_lock; read by WaitForStream() and Query.
   if (stream != nullptr) stream->recorded_upto.store(index_ + 1, std::memory_order_release);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sgprs doctor`: looks at what a scheduled process needs and says what is missing.
+// `sgprs doctor`: looks at what a scheduled process needs and says what is missing; with a program,
+// runs it and says what the shim did with each of its driver calls.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <linux/io_uring.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,10 +17,12 @@
 #include "runtime/base/environment.h"
 #include "tools/sgprs/command.h"
 #include "tools/sgprs/control_client.h"
+#include "tools/sgprs/doctor_calls.h"
 #include "tools/sgprs/exit_code.h"
 #include "tools/sgprs/installation.h"
 #include "tools/sgprs/simulation.h"
 #include "tools/sgprs/state_view.h"
+#include "tools/sgprs/temporary_directory.h"
 #include "tools/sgprs/text_table.h"
 
 namespace sgprs::cli {
@@ -101,6 +105,61 @@ Finding Kernel() {
   return {"kernel", true, false, fmt::format("{} {}", name.sysname, name.release)};
 }
 
+struct ProgramOptions {
+  bool simulate = false;
+  std::vector<std::string> kernels;
+};
+
+// `sgprs run` in a child, which counts its calls into `directory`; what it prints goes to stderr.
+// Its exit code, as a shell has it; -1 = no child.
+int RunCounted(const ProgramOptions& options, const std::string& socket,
+               const std::string& directory, const std::vector<std::string>& program) {
+  std::vector<std::string> words = {"sgprs", "run"};
+  if (options.simulate) words.push_back("--simulate");
+  for (const std::string& library : options.kernels) {
+    words.insert(words.end(), {"--kernels", library});
+  }
+  if (!socket.empty()) words.insert(words.end(), {"--socket", socket});
+  words.push_back("--");
+  words.insert(words.end(), program.begin(), program.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    setenv(env::kDoctor, directory.c_str(), 1);
+    execv("/proc/self/exe", argv.data());
+    _exit(kExitNotExecutable);
+  }
+  if (child < 0) return -1;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int DoctorProgram(bool json, const ProgramOptions& options, const std::string& socket,
+                  const std::vector<std::string>& program) {
+  const Result<TemporaryDirectory> directory = TemporaryDirectory::Make("sgprs-doctor-");
+  if (!directory.ok()) return Fail("doctor", directory.status(), kExitFailure);
+  const int code = RunCounted(options, socket, directory->path(), program);
+  if (code < 0) {
+    return Fail("doctor", Status(ErrorCode::kUnavailable, "no child process"), kExitFailure);
+  }
+  const Result<std::vector<ProcessCalls>> processes = ReadCalls(directory->path());
+  if (!processes.ok()) return Fail("doctor", processes.status(), kExitFailure);
+  uint64_t escaped = 0;
+  for (const ProcessCalls& process : *processes) escaped += process.Escaped();
+  const std::string text = json ? JsonText({{"version", kJsonVersion},
+                                            {"exit_code", code},
+                                            {"escaped", escaped},
+                                            {"processes", CallsJson(*processes)}})
+                                : FormatCalls(*processes);
+  if (!Print(text)) return kExitFailure;
+  return escaped != 0 ? kExitFailure : code;
+}
+
 int Doctor(bool json, const std::string& socket) {
   const Result<Installation> at = Installation::Find();
   if (!at.ok()) return Fail("doctor", at.status(), kExitFailure);
@@ -138,16 +197,44 @@ int Doctor(bool json, const std::string& socket) {
 }  // namespace
 
 void AddDoctor(CLI::App* app, Invocation* invocation) {
-  CLI::App* command = app->add_subcommand("doctor", "What is there of what scheduling needs");
+  CLI::App* command = app->add_subcommand(
+      "doctor", "What is there of what scheduling needs; what a program's calls become");
   auto json = std::make_shared<bool>(false);
   auto socket = std::make_shared<std::string>();
   AddJson(command, json.get());
   AddSocket(command, socket.get());
+  auto options = std::make_shared<ProgramOptions>();
+  CLI::Option* simulate = command->add_flag("--simulate", options->simulate,
+                                            "Run the program on a simulated GPU (sgprs run)");
+  command->add_option("--kernels", options->kernels, "As of sgprs run; may repeat")
+      ->type_name("LIB.so")
+      ->allow_extra_args(false)
+      ->needs(simulate);
   command->footer(
       "ok: there. absent: not there, and not needed by everybody. missing: nothing can be "
       "scheduled.\n\n"
-      "Exit status: 0; 1 if something is missing; 2 if the command line was not understood.");
-  command->callback([=] { invocation->action = [=] { return Doctor(*json, *socket); }; });
+      "sgprs doctor -- PROGRAM runs the program as `sgprs run` does and tells, for each driver "
+      "call\n"
+      "that it made, what the shim does with it: record (issued when granted), answer, drain "
+      "(what\n"
+      "is held goes first), forward, unknown (newer than the shim; drained). ESCAPED: launches "
+      "that\n"
+      "went to the driver past the runtime, and why. The program's output goes to stderr.\n\n"
+      "Exit status: 0; 1 if something is missing, or a launch escaped; else the program's; 2 if "
+      "the\n"
+      "command line was not understood.");
+  command->callback([=] {
+    const std::vector<std::string> program = invocation->program;
+    if (program.empty()) {
+      if (options->simulate) {
+        throw CLI::ValidationError("no program",
+                                   "write it after --: sgprs doctor --simulate -- PROGRAM");
+      }
+      invocation->action = [=] { return Doctor(*json, *socket); };
+    } else {
+      invocation->action = [=] { return DoctorProgram(*json, *options, *socket, program); };
+    }
+  });
 }
 
 }  // namespace sgprs::cli

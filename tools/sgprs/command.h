@@ -17,7 +17,7 @@ namespace sgprs::cli {
 // What one command line asks for.
 struct Invocation {
   std::function<int()> action;       // returns the exit code
-  std::vector<std::string> program;  // `sgprs run`: what stands after `--`
+  std::vector<std::string> program;  // `sgprs run`, `doctor`: what stands after `--`
 };
 
 // cmd_<name>.cc each; `invocation` outlives `app`.

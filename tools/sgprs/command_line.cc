@@ -92,9 +92,11 @@ void AddCommands(CLI::App* app, Invocation* invocation) {
   AddHelp(app, invocation);
 }
 
-// What stands after the first `--` of `run` belongs to the program, untouched.
+// What stands after the first `--` of `run` or `doctor` belongs to the program, untouched.
 std::vector<std::string> TakeProgram(std::vector<std::string>* arguments) {
-  if (arguments->empty() || arguments->front() != "run") return {};
+  if (arguments->empty() || (arguments->front() != "run" && arguments->front() != "doctor")) {
+    return {};
+  }
   const auto mark = std::find(arguments->begin(), arguments->end(), "--");
   if (mark == arguments->end()) return {};
   std::vector<std::string> program(mark + 1, arguments->end());

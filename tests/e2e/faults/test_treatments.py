@@ -8,8 +8,8 @@ from probe_case import ProbeCase
 SCENARIOS = {
     "callbacks": 0, "shaped": 0, "pools": 0, "cooperative": 0, "managed": 0, "registered": 0, "values": 0,
     "stream-attributes": 0,
-    "launches": 4,  # that the driver refuses
-    "shared-memory": 2,
+    "launches": 0,  # those that the driver refuses are none
+    "shared-memory": 0,
 }  # fmt: skip
 
 
