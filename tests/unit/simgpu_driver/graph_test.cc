@@ -136,6 +136,27 @@ TEST_F(GraphTest, UnsafeCallsBreakAGlobalCapture) {
             cuStreamBeginCapture(nullptr, CU_STREAM_CAPTURE_MODE_GLOBAL));
 }
 
+TEST_F(GraphTest, AQueryInAnotherThreadBreaksAGlobalCapture) {
+  CUevent event;
+  ASSERT_OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  ASSERT_OK(cuEventRecord(event, side_));
+  for (const bool relaxed : {true, false}) {
+    ASSERT_OK(cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    std::thread([&] {
+      EXPECT_OK(cuCtxSetCurrent(context_));
+      CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+      if (relaxed) {
+        EXPECT_OK(cuThreadExchangeStreamCaptureMode(&mode));
+      }
+      const CUresult result = cuEventQuery(event);
+      EXPECT_EQ(!relaxed, result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    }).join();
+    CUgraph graph;
+    EXPECT_EQ(relaxed ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
+              cuStreamEndCapture(stream_, &graph));
+  }
+}
+
 TEST_F(GraphTest, DefaultStreamIsRefusedWhileABlockingStreamCaptures) {
   CUstream blocking;
   ASSERT_OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));

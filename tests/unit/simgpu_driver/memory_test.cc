@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools, virtual memory management, registration, managed memory, what pointers say of themselves.
+#include <unistd.h>
+
 #include <cstring>
 #include <vector>
 
@@ -94,13 +96,46 @@ TEST_F(MemoryTest, WhatCanNotBeMappedIsRefused) {
   prop = Properties();
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, kChunk + 1, &prop, 0));
   EXPECT_EQ(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&handle, size_t{1} << 40, &prop, 0));
-  prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
   EXPECT_EQ(CUDA_ERROR_NOT_SUPPORTED, cuMemCreate(&handle, kChunk, &prop, 0));
   CUdeviceptr base;
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&base, 100, 0, 0, 0));
   EXPECT_EQ(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&base, kChunk, 3, 0, 0));
   ASSERT_OK(cuMemAddressReserve(&base, kChunk, 1 << 25, 0, 0));
   EXPECT_EQ(0u, base % (1 << 25));
+}
+
+TEST_F(MemoryTest, MappedMemoryIsSharedByDescriptor) {
+  CUmemAllocationProp prop = Properties();
+  CUmemGenericAllocationHandle handle;
+  int descriptor = -1;
+  ASSERT_OK(cuMemCreate(&handle, kChunk, &prop, 0));
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuMemExportToShareableHandle(&descriptor, handle,
+                                         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  ASSERT_OK(cuMemCreate(&handle, 2 * kChunk, &prop, 0));
+  ASSERT_OK(cuMemExportToShareableHandle(&descriptor, handle,
+                                         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+  CUmemGenericAllocationHandle imported;
+  ASSERT_OK(cuMemImportFromShareableHandle(
+      &imported, reinterpret_cast<void*>(static_cast<intptr_t>(descriptor)),
+      CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+  close(descriptor);
+  const CUmemAccessDesc access = ReadWrite();
+  CUdeviceptr places[2];
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_OK(cuMemAddressReserve(&places[i], 2 * kChunk, 0, 0, 0));
+    ASSERT_OK(cuMemMap(places[i], 2 * kChunk, 0, i == 0 ? handle : imported, 0));
+    ASSERT_OK(cuMemSetAccess(places[i], 2 * kChunk, &access, 1));
+  }
+  ASSERT_OK(cuMemsetD32(places[0] + kChunk, 11, 1));
+  int value = 0;
+  ASSERT_OK(cuMemcpyDtoH(&value, places[1] + kChunk, 4));
+  EXPECT_EQ(11, value);
+  EXPECT_EQ(CUDA_ERROR_INVALID_VALUE,
+            cuMemImportFromShareableHandle(&imported, reinterpret_cast<void*>(intptr_t{-1}),
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
 }
 
 TEST_F(MemoryTest, PoolsCountAndKeep) {

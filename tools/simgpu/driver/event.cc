@@ -163,6 +163,7 @@ SIM_API CUresult cuEventQuery(CUevent hEvent) {
   if (CUresult bad = EnterWithEvent(hEvent, &event)) return bad;
   if (CaptureActive()) {
     if (CUresult refused = RefuseOnEvent(event)) return refused;
+    if (CUresult refused = RefuseUnsafe()) return refused;  // as programs have found out
   }
   if (!TheProcess().queue.IsDone(event->record.load())) return CUDA_ERROR_NOT_READY;
   return ContextStatus(event->root);

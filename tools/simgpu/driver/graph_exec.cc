@@ -302,6 +302,9 @@ CUresult LaunchExec(GraphExec* exec, Stream* stream) {
 
 void DropExec(GraphExec* exec) {
   if (!Execs().Close(exec)) return;
+  if (exec->graph != nullptr && HasMemoryNodes(*exec->graph)) {  // what runs still uses the memory
+    for (uint64_t leaf : exec->leaves) (void)TheProcess().queue.Wait(leaf);
+  }
   DropLanes(exec);
   if (exec->source != nullptr && Graphs().Find(exec->source) != nullptr)
     --exec->source->executables;

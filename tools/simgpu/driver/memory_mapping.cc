@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // MemoryTable's half of virtual memory management: address ranges, and memory mapped into them.
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <mutex>
+#include <string>
 
 #include "tools/simgpu/driver/memory_table.h"
 
@@ -61,6 +65,12 @@ CUresult MemoryTable::CreatePhysical(const CUmemAllocationProp& properties, size
 
 void MemoryTable::DropPhysicalIfUnused(PhysicalMemory* memory) {
   if (memory->handles > 0 || memory->mappings > 0) return;
+  if (memory->file >= 0) {
+    close(memory->file);
+    delete memory;
+    return;
+  }
+  if (memory->exported) return;
   devices_[static_cast<size_t>(memory->device)].Give(memory->offset, memory->bytes);
   delete memory;
 }
@@ -83,7 +93,8 @@ CUresult MemoryTable::Map(CUdeviceptr pointer, size_t bytes, PhysicalMemory* mem
     return CUDA_ERROR_INVALID_VALUE;
   }
   const DeviceMemory& device = devices_[static_cast<size_t>(memory->device)];
-  if (mmap(At(pointer), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, device.file(),
+  const int file = memory->file >= 0 ? memory->file : device.file();
+  if (mmap(At(pointer), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
            static_cast<off_t>(memory->offset)) == MAP_FAILED) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
@@ -140,6 +151,48 @@ CUresult MemoryTable::SetAccess(CUdeviceptr pointer, size_t bytes, uint32_t devi
     if (one->writers != 0) protection |= PROT_READ | PROT_WRITE;
     mprotect(At(one->base), one->bytes, protection);
   }
+  return CUDA_SUCCESS;
+}
+
+// The descriptor's file position carries the part: its size above bit 32, its offset below, both in
+// units of the granularity.
+CUresult MemoryTable::ExportPhysical(PhysicalMemory* memory, int* descriptor) {
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  if (memory->file >= 0) return CUDA_ERROR_NOT_SUPPORTED;
+  const DeviceMemory& device = devices_[static_cast<size_t>(memory->device)];
+  const std::string path = "/proc/self/fd/" + std::to_string(device.file());
+  const int made = open(path.c_str(), O_RDWR | O_CLOEXEC);  // a position of its own
+  if (made < 0) return CUDA_ERROR_OPERATING_SYSTEM;
+  const uint64_t part =
+      static_cast<uint64_t>(memory->bytes / kGranularity) << 32 | memory->offset / kGranularity;
+  if (lseek(made, static_cast<off_t>(part), SEEK_SET) < 0) {
+    close(made);
+    return CUDA_ERROR_OPERATING_SYSTEM;
+  }
+  memory->exported = true;
+  *descriptor = made;
+  return CUDA_SUCCESS;
+}
+
+CUresult MemoryTable::ImportPhysical(int descriptor, PhysicalMemory** made) {
+  struct stat status;
+  const off_t position = lseek(descriptor, 0, SEEK_CUR);
+  if (position < 0 || fstat(descriptor, &status) != 0) return CUDA_ERROR_INVALID_VALUE;
+  const auto part = static_cast<uint64_t>(position);
+  const uint64_t bytes = (part >> 32) * kGranularity;
+  const uint64_t offset = (part & 0xffffffff) * kGranularity;
+  if (bytes == 0 || offset + bytes > static_cast<uint64_t>(status.st_size)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const int file = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (file < 0) return CUDA_ERROR_OPERATING_SYSTEM;
+  *made = new PhysicalMemory();
+  (*made)->offset = offset;
+  (*made)->bytes = bytes;
+  (*made)->file = file;
+  (*made)->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  (*made)->properties.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  (*made)->properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
   return CUDA_SUCCESS;
 }
 

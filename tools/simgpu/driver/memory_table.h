@@ -54,8 +54,10 @@ struct PhysicalMemory {
   uint64_t offset = 0;  // in the device's memory
   size_t bytes = 0;
   CUmemAllocationProp properties{};
-  int handles = 1;   // cuMemCreate, cuMemRetainAllocationHandle; under MemoryTable's lock
-  int mappings = 0;  // under MemoryTable's lock
+  int file = -1;          // of another process's device memory, ours to close; -1: of our device
+  bool exported = false;  // others may use it: never given back
+  int handles = 1;        // cuMemCreate, cuMemRetainAllocationHandle; under MemoryTable's lock
+  int mappings = 0;       // under MemoryTable's lock
 };
 
 // Thread: any; short locks.
@@ -94,6 +96,9 @@ class MemoryTable {
   // `readers`, `writers`: devices by bit, among those of `devices`.
   CUresult SetAccess(CUdeviceptr pointer, size_t bytes, uint32_t devices, uint32_t readers,
                      uint32_t writers);
+  // A new file descriptor that says which part of which device's memory it means; and back.
+  CUresult ExportPhysical(PhysicalMemory* memory, int* descriptor);
+  CUresult ImportPhysical(int descriptor, PhysicalMemory** made);
   // One more handle for what is mapped at `address`.
   PhysicalMemory* RetainPhysical(uintptr_t address);
   // False: `address` lies in no reserved range. Else its bounds.

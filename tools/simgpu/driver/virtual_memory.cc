@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Virtual memory management: cuMemAddressReserve, cuMemCreate, cuMemMap and kin. Nothing can be
-// shared with other processes.
+// Virtual memory management: cuMemAddressReserve, cuMemCreate, cuMemMap and kin. Shared with other
+// processes by file descriptor; what was exported is not given back before the process ends.
 #include "tools/simgpu/driver/arena.h"
 #include "tools/simgpu/driver/capture.h"
 #include "tools/simgpu/driver/memory_table.h"
@@ -57,8 +57,8 @@ CUresult CheckProperties(const CUmemAllocationProp* prop) {
       return CUDA_ERROR_INVALID_VALUE;
   }
   if (!DeviceExists(prop->location.id)) return CUDA_ERROR_INVALID_DEVICE;
-  const bool shared = prop->requestedHandleTypes != CU_MEM_HANDLE_TYPE_NONE;
-  return shared || prop->allocFlags.usage != 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+  const bool other = (prop->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0;
+  return other || prop->allocFlags.usage != 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 bool Whole(size_t value) { return value % MemoryTable::kGranularity == 0; }
@@ -200,9 +200,26 @@ SIM_API CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp* pro
 
 SIM_API CUresult cuMemExportToShareableHandle(void* shareableHandle,
                                               CUmemGenericAllocationHandle value,
-                                              CUmemAllocationHandleType, unsigned long long flags) {
+                                              CUmemAllocationHandleType type,
+                                              unsigned long long flags) {
   PhysicalHandle* handle;
   if (CUresult bad = EnterWithHandle(value, &handle)) return bad;
   if (shareableHandle == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  return CUDA_ERROR_NOT_SUPPORTED;  // no allocation is made with a handle type
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+  if ((handle->memory->properties.requestedHandleTypes & type) == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return Memory().ExportPhysical(handle->memory, static_cast<int*>(shareableHandle));
+}
+
+SIM_API CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle,
+                                                void* osHandle,
+                                                CUmemAllocationHandleType shHandleType) {
+  if (CUresult status = Enter()) return status;
+  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+  const auto descriptor = static_cast<int>(reinterpret_cast<intptr_t>(osHandle));
+  PhysicalMemory* memory;
+  if (CUresult bad = Memory().ImportPhysical(descriptor, &memory)) return bad;
+  return MakeHandle(memory, handle);
 }
