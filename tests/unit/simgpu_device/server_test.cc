@@ -21,7 +21,7 @@ class ServerTest : public ::testing::Test {
   void SetUp() override {
     char name[] = "/tmp/simgpu-test-XXXXXX";
     directory_ = mkdtemp(name);
-    path_ = directory_ + "/run/simgpu.sock";
+    path_ = directory_ + "/simgpu.sock";
     Start();
   }
   void Start() {
