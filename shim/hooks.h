@@ -70,9 +70,15 @@ SgprsEscape WhyNoStream();
 // Result of a synchronising call, or the first error of an item that was issued late.
 CUresult WithDeferredError(CUresult result);
 
-// Latest recorded use of an application's event.
+// The application's events: where each was made, and its latest recorded use. Any thread, no lock.
 class EventTable {
  public:
+  // The driver made it, in `context`.
+  void Made(CUevent event, CUcontext context);
+  // It is about to be destroyed: its cell is free for another handle.
+  void Gone(CUevent event);
+  // nullptr: not a known event, so the driver has to judge it.
+  CUcontext ContextOf(CUevent event);
   // Process index after the latest recorded item that uses `event`; 0 = none.
   uint64_t Upto(CUevent event);
   void Note(CUevent event, uint64_t upto);
@@ -88,14 +94,14 @@ class EventTable {
  private:
   struct Cell {
     std::atomic<CUevent> handle;
+    std::atomic<CUcontext> context;
     std::atomic<uint64_t> upto;
-    std::atomic<bool> never_defer;
     std::atomic<uint64_t> capture;
+    std::atomic<bool> never_defer;
   };
   static constexpr uint32_t kCells = 16384;
-  Cell* CellOf(CUevent event, bool make);
+  Cell* CellOf(CUevent event);
   Cell cells_[kCells];
-  std::atomic<uint64_t> overflow_;  // of events that found no cell
 };
 EventTable* TheEventTable();
 

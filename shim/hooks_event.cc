@@ -9,11 +9,16 @@ namespace sgprs::shim {
 namespace {
 
 bool TryEvent(EntryKind kind, CUevent event, unsigned flags, CUstream stream, bool per_thread) {
-  if (event == nullptr || !TheEventTable()->Deferrable(event)) return false;
+  // What the driver has not made, or shares with other processes, it has to judge at once.
+  if (!TheEventTable()->Deferrable(event)) return false;
   // An event of a capture is told to the driver, which refuses most uses of it.
   if (kind == EntryKind::kEventWait && TheEventTable()->CaptureOf(event) != 0) return false;
   VirtualStream* row = RecordableStream(stream, per_thread);
   if (row == nullptr) return false;
+  // A record wants an event of the stream's context (facts/cuda.md 3).
+  if (kind == EntryKind::kEventRecord && TheEventTable()->ContextOf(event) != row->context) {
+    return false;
+  }
   uint64_t upto = 0;
   {
     RecordScope scope(row, kind, 0);
@@ -32,6 +37,7 @@ bool TryDestroy(CUevent event) {
   if (event == nullptr || !Recording() || IsIssued(TheEventTable()->Upto(event))) return false;
   RecordScope scope(nullptr, EntryKind::kEventDestroy, 0);
   if (!scope) return false;
+  TheEventTable()->Gone(event);
   scope.entry()->event = {event, 0};
   scope.Commit(0);
   return true;
@@ -103,15 +109,11 @@ SGPRS_WAIT_HOOK(cuStreamWaitEvent_ptsz, true)
 
 extern "C" CUresult Hook_cuEventCreate(CUevent* event, unsigned flags) {
   const CUresult result = SGPRS_REAL(cuEventCreate)(event, flags);
-  if (result == CUDA_SUCCESS && (flags & CU_EVENT_INTERPROCESS) != 0) {
-    TheEventTable()->NeverDefer(*event);
+  CUcontext context = nullptr;
+  if (result == CUDA_SUCCESS && SGPRS_REAL(cuCtxGetCurrent)(&context) == CUDA_SUCCESS) {
+    TheEventTable()->Made(*event, context);
+    if ((flags & CU_EVENT_INTERPROCESS) != 0) TheEventTable()->NeverDefer(*event);
   }
-  return result;
-}
-
-extern "C" CUresult Hook_cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
-  const CUresult result = SGPRS_REAL(cuIpcOpenEventHandle)(event, handle);
-  if (result == CUDA_SUCCESS) TheEventTable()->NeverDefer(*event);
   return result;
 }
 
@@ -148,6 +150,7 @@ SGPRS_ELAPSED_HOOK(cuEventElapsedTime_v2)
   extern "C" CUresult Hook_##symbol(CUevent event) {        \
     if (TryDestroy(event)) return CUDA_SUCCESS;             \
     WaitIssued(TheSession(), TheEventTable()->Upto(event)); \
+    TheEventTable()->Gone(event);                           \
     return SGPRS_REAL(symbol)(event);                       \
   }
 SGPRS_EVENT_DESTROY_HOOK(cuEventDestroy)

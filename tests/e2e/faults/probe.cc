@@ -51,9 +51,13 @@ Device Open(int ordinal) {
   CHECK_CU(cuDeviceGet(&handle, ordinal));
   CHECK_CU(cuDevicePrimaryCtxRetain(&device.context, handle));
   CHECK_CU(cuCtxSetCurrent(device.context));
-  CHECK_CU(cuModuleLoadData(&device.module, shim_order::kPtx));
-  CHECK_CU(cuModuleGetFunction(&device.step, device.module, shim_order::kKernelName));
+  Load(&device);
   return device;
+}
+
+void Load(Device* device) {
+  CHECK_CU(cuModuleLoadData(&device->module, shim_order::kPtx));
+  CHECK_CU(cuModuleGetFunction(&device->step, device->module, shim_order::kKernelName));
 }
 
 CUdeviceptr Buffer(uint32_t first) {

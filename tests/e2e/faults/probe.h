@@ -29,6 +29,8 @@ struct Device {
   CUfunction step = nullptr;
 };
 Device Open(int ordinal = 0);
+// The kernel, for the current context.
+void Load(Device* device);
 
 inline constexpr uint32_t kWords = 64;
 
