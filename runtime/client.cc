@@ -47,6 +47,10 @@ Result<std::unique_ptr<Client>> Client::Make(ingress::ConnectionId id, const ing
   client->lane_->SetJobRule(hello.job_rule);
   client->lane_->SetAliveNs(now_ns);
 
+  if (hello.release != 0) {
+    client->release_rule_ = static_cast<SgprsReleaseRule>(hello.release - 1);
+  }
+
   SgprsTaskRow& out = client->row_;
   out.state = SGPRS_TASK_JOINING;
   out.client_id = id;
@@ -90,13 +94,26 @@ Status Client::Process(uint64_t now_ns) {
   NoteProgress(*progress);
   CloseJobs(released_.empty() ? UINT64_MAX : released_.front().job, now_ns);
   for (const ingress::JobTracker::Release& release : released_) {
-    scheduler_->JobReleased(task_, release.job, release.first_launch_ns, now_ns);
-    ++row_.counters.jobs_released;
-    row_.last_release_ns = release.first_launch_ns;
-    if (row_.first_release_ns == 0) row_.first_release_ns = release.first_launch_ns;
+    TellReleased(release, now_ns);
   }
   if (!released_.empty()) CloseJobs(UINT64_MAX, now_ns);
   return BoundJobs(now_ns);
+}
+
+void Client::TellReleased(const ingress::JobTracker::Release& release, uint64_t now_ns) {
+  recorder::JobRecorder::Release known = {release.first_launch_ns, false};
+  if (recorder_ != nullptr) {
+    known = recorder_->Released(id_, release.job, release.first_launch_ns);
+  }
+  if (known.exact) {
+    scheduler_->JobReleasedAt(task_, release.job, known.release_ns, release.first_launch_ns,
+                              now_ns);
+  } else {
+    scheduler_->JobReleased(task_, release.job, release.first_launch_ns, now_ns);
+  }
+  ++row_.counters.jobs_released;
+  row_.last_release_ns = known.release_ns;
+  if (row_.first_release_ns == 0) row_.first_release_ns = known.release_ns;
 }
 
 // Jobs that are complete without a word of it would pile up until the next tick, without end if

@@ -20,6 +20,7 @@
 #include "runtime/ingress/peer.h"
 #include "runtime/lane/lane_owner.h"
 #include "runtime/loop/loop.h"
+#include "runtime/recorder/job_recorder.h"
 #include "runtime/sched/scheduler.h"
 #include "sgprs/abi/control.h"
 #include "sgprs/abi/state.h"
@@ -37,6 +38,8 @@ class Client {
   // it.
   void Start(sched::Scheduler* scheduler, sched::TaskId task, SgprsBackend backend,
              bool force_switch);
+  // Asks `recorder` for the release of each job from now on; it outlives this object.
+  void SetRecorder(recorder::JobRecorder* recorder) { recorder_ = recorder; }
   bool started() const { return scheduler_ != nullptr; }
 
   // Reads the lane and tells the scheduler. Error kInvalid: the client broke the lane's rules and
@@ -54,6 +57,8 @@ class Client {
   sched::TaskConfig TaskConfig() const;
   // Contents of its row. Learnt settings are written to the lane on the way.
   const SgprsTaskRow& UpdateRow();
+  // As it asked; nullopt: as configured.
+  std::optional<SgprsReleaseRule> release_rule() const { return release_rule_; }
   const SgprsTaskRow& MarkGone() {
     row_.state = SGPRS_TASK_GONE;
     return row_;
@@ -87,6 +92,7 @@ class Client {
   // Takes for complete what the lane's cursors say, completion entry or not.
   void ReportFromCursors(uint64_t now_ns);
   Status BoundJobs(uint64_t now_ns);
+  void TellReleased(const ingress::JobTracker::Release& release, uint64_t now_ns);
   // Tells the scheduler of jobs that are over, of those before job `before`.
   void CloseJobs(uint64_t before, uint64_t now_ns);
   void MoveGranted();
@@ -99,6 +105,8 @@ class Client {
   std::optional<completion::GrantBook> book_;
   sched::Scheduler* scheduler_ = nullptr;
   sched::TaskId task_ = 0;
+  recorder::JobRecorder* recorder_ = nullptr;
+  std::optional<SgprsReleaseRule> release_rule_;
   bool declared_length_ = false;  // SGPRS_JOB_LAUNCHES: the shim's, not ours to learn
   uint64_t completed_at_tick_ = 0;
   uint64_t bypassed_at_tick_ = 0;

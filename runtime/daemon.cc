@@ -46,6 +46,10 @@ Result<std::unique_ptr<Daemon>> Daemon::Make(loop::Loop* loop, DaemonOptions opt
       loop, daemon.get(), ingress::ControlServerOptions{.allowed_uids = given.allowed_uids});
   daemon->server_->Serve(daemon->listener_->fd());
   Daemon* self = daemon.get();
+  Result<std::unique_ptr<Recording>> recording =
+      Recording::Make(loop, given.config, [self] { return self->MetricsText(); });
+  if (!recording.ok()) return recording.status();
+  daemon->recording_ = std::move(*recording);
   loop->SetTurnEnd([self] { self->TurnEnd(); });
   daemon->ScheduleTick();
   return daemon;
@@ -102,6 +106,7 @@ Status Daemon::EnsurePool(const SgprsHello& hello) {
   pool_ = std::move(*pool);
   pool_->scheduler()->SetOverload(overload_, NowNs());
   spdlog::info("{}", pool_->Describe());
+  recording_->NotePool(*pool_, policy_name());
   TracePool();
   return Status::Ok();
 }
@@ -133,6 +138,8 @@ Status Daemon::OnReady(ingress::ConnectionId id, const SgprsReady& ready) {
   by_task_[*task] = client;
   client->Start(scheduler, *task, static_cast<SgprsBackend>(ready.backend),
                 options_.config.force_switch);
+  recording_->AddClient(client->UpdateRow(), client->release_rule());
+  client->SetRecorder(recording_->jobs());
   client->bell = loop_->WatchBell(client->lane()->runtime_doorbell(), [this, id] { OnBell(id); });
   Touch(client);
   spdlog::info("{} joined", client->Describe());
@@ -161,7 +168,9 @@ void Daemon::OnGone(ingress::ConnectionId id, bool orderly) {
     client->UpdateRow();
     pool_->scheduler()->RemoveTask(client->task(), now_ns);
     by_task_[client->task()] = nullptr;
+    recording_->jobs()->Remove(id, now_ns);
   }
+  WriteHeader(NowNs());  // never behind the rows: who sees the task gone sees one client less
   state_->WriteTask(client->row_index(), client->MarkGone());
   state_->RetireRow(client->row_index());
   std::erase(dirty_, client.get());
@@ -197,6 +206,7 @@ Result<std::string> Daemon::SetPolicy(std::string_view name) {
   }
   if (pool_ != nullptr) {
     if (Status set = pool_->scheduler()->SetPolicy(name, NowNs()); !set.ok()) return set;
+    recording_->NotePool(*pool_, name);
     TracePool();
   }
   policy_ = name;

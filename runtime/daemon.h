@@ -25,6 +25,7 @@
 #include "runtime/observe/schedule_trace.h"
 #include "runtime/observe/state_segment.h"
 #include "runtime/pool/config.h"
+#include "runtime/recording.h"
 
 namespace sgprs::runtime {
 
@@ -90,6 +91,7 @@ class Daemon : public ingress::ControlHandler {
   void TraceStages(Client* client);
   void WriteRows(uint64_t now_ns);
   void WriteHeader(uint64_t now_ns);
+  std::string MetricsText();
   void ScheduleWake();
 
   loop::Loop* const loop_;
@@ -99,6 +101,7 @@ class Daemon : public ingress::ControlHandler {
   runtime::Admission admission_;
   std::unique_ptr<observe::StateSegment> state_;
   std::unique_ptr<observe::ScheduleTrace> trace_;
+  std::unique_ptr<Recording> recording_;
   std::unique_ptr<DevicePool> pool_;
   std::unordered_map<ingress::ConnectionId, std::unique_ptr<Client>> clients_;
   std::vector<Client*> by_task_;

@@ -47,6 +47,7 @@ void Daemon::Tick() {
   JudgeLearnt(&broken);
   for (const auto& [id, why] : broken) server_->Cut(id, why);
   state_->SetAliveNs(now_ns);
+  recording_->Tick(now_ns);
   if (trace_ != nullptr) {
     if (Status flushed = trace_->Flush(); !flushed.ok()) {
       spdlog::error("{}: the trace ends here", flushed.text());
@@ -106,8 +107,9 @@ void Daemon::TakeFinishedJobs() {
     Client* client = job.task < by_task_.size() ? by_task_[job.task] : nullptr;
     if (client == nullptr) continue;
     client->NoteFinished(job);
-    if (trace_ == nullptr) continue;
     TraceStages(client);
+    recording_->jobs()->Finished(client->id(), job, NowNs());
+    if (trace_ == nullptr) continue;
     trace_->AddJob({.task = client->id(),
                     .job = job.job,
                     .release_ns = job.release_ns,
@@ -118,9 +120,9 @@ void Daemon::TakeFinishedJobs() {
   }
 }
 
-// Also without a trace: the list is not to grow.
 void Daemon::TraceStages(Client* client) {
   for (const completion::StageRecord& stage : client->TakeEndedStages()) {
+    recording_->jobs()->StageEnded(client->id(), stage);
     if (trace_ == nullptr) continue;
     const bool bounded = stage.grant.upto != sched::kOpen;
     trace_->AddStage({.task = client->id(),
@@ -151,6 +153,19 @@ void Daemon::WriteRows(uint64_t now_ns) {
   for (uint32_t i = 0; pool_ != nullptr && i < pool_->partition_count(); ++i) {
     state_->WritePartition(i, pool_->Row(i, now_ns));
   }
+}
+
+std::string Daemon::MetricsText() {
+  const uint64_t now_ns = NowNs();
+  std::vector<SgprsPartitionRow> partitions;
+  for (uint32_t i = 0; pool_ != nullptr && i < pool_->partition_count(); ++i) {
+    partitions.push_back(pool_->Row(i, now_ns));
+  }
+  std::vector<observe::TaskMetrics> tasks;
+  for (const auto& [id, client] : clients_) {
+    tasks.push_back({client->UpdateRow(), recording_->jobs()->Phases(id)});
+  }
+  return observe::OpenMetricsText(header_, partitions, tasks, recording_->Metrics());
 }
 
 void Daemon::WriteHeader(uint64_t now_ns) {

@@ -14,6 +14,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/environment.h"
+#include "runtime/base/release_rule.h"
 
 namespace sgprs::shim {
 namespace {
@@ -58,6 +59,10 @@ void FillHello(const DeviceFacts& facts, uint32_t backends, SgprsHello* hello) {
   hello->deadline_ns = EnvNumber(env::kDeadlineNs);
   hello->task_class = ClassFromEnv();
   FillJobRule(hello);
+  if (const char* release = env::Get(env::kRelease); release != nullptr) {
+    const std::optional<SgprsReleaseRule> rule = FindReleaseRule(release);
+    if (rule) hello->release = *rule + 1;
+  }
   memcpy(hello->device_uuid, facts.uuid, sizeof(hello->device_uuid));
   CopyName(hello->device_name, sizeof(hello->device_name), facts.name);
   hello->sm_count = facts.sm_count;

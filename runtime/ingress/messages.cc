@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/base/clock.h"
+#include "sgprs/abi/job_log.h"
 
 namespace sgprs::ingress {
 namespace {
@@ -91,6 +92,7 @@ Status ParseHello(const Packet& packet, SgprsHello* hello) {
       {"deadline_ns", hello->deadline_ns, 0, kLongestNs},
       {"task_class", hello->task_class, SGPRS_CLASS_HIGH, SGPRS_CLASS_BEST_EFFORT},
       {"job_rule", hello->job_rule, SGPRS_JOB_AUTO, SGPRS_JOB_MARKED},
+      {"release", hello->release, 0, SGPRS_RELEASE_RULES},
       {"job_launches", hello->job_launches, by_launches ? 1u : 0u, kMostJobLaunches},
       {"sm_count", hello->sm_count, 1, kMostSms},
       {"sm_minimum", hello->sm_minimum, 1, hello->sm_count},

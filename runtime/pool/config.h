@@ -15,6 +15,7 @@
 #include "runtime/policy/overload.h"
 #include "runtime/policy/policy_options.h"
 #include "sgprs/abi/abi.h"
+#include "sgprs/abi/job_log.h"
 
 namespace sgprs::pool {
 
@@ -47,7 +48,7 @@ struct Config {
 
   // [limits]
   uint32_t max_clients = SGPRS_MAX_TASKS;
-  uint32_t max_open_launches = 64;
+  uint32_t max_open_launches = 256;
   uint64_t open_grant_ns = 5'000'000;
   uint64_t park_after_ns = 1'000'000;
   uint32_t stall_factor = 10;
@@ -57,6 +58,17 @@ struct Config {
   // [socket], [trace]
   std::string socket_path;  // empty = the default of SGPRS_SOCKET and SGPRS_RUNTIME_DIR
   std::string trace_file;   // empty = no trace
+
+  // [probes]
+  bool probes = true;
+  SgprsReleaseRule release = SGPRS_RELEASE_GRID;  // of tasks that do not say
+  uint64_t min_wait_ns = 50'000;
+
+  // [job_log], [metrics]
+  std::string job_log_directory;  // empty = none is written
+  uint32_t job_log_mib = 64;
+  uint32_t job_log_files = 4;
+  std::string metrics_listen;  // empty = not served
 };
 
 // Reads a file. Errors: kNotFound (no such file), kUnavailable (can not be read), kInvalid.

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "runtime/base/duration.h"
+#include "runtime/base/release_rule.h"
 #include "runtime/policy/policy.h"
 
 namespace sgprs::pool {
@@ -218,16 +219,27 @@ ConfigKey OptionKey(const policy::PolicyOptionRow& row) {
   return {"policy_options", row.name, row.help, set, show};
 }
 
-Status SetForceSwitch(const toml::node& value, Config* config) {
+template <auto Member>
+Status SetFlag(const toml::node& value, Config* config) {
   const toml::value<bool>* flag = value.as_boolean();
   if (flag == nullptr) return Bad("must be true or false");
-  config->force_switch = flag->get();
+  config->*Member = flag->get();
   return Status::Ok();
+}
+
+template <auto Member>
+std::string ShowFlag(const Config& config) {
+  return config.*Member ? "true" : "false";
+}
+
+Status SetRelease(const toml::node& value, Config* config) {
+  return SetName<&Config::release, &FindReleaseRule>(value, config, kReleaseRuleList);
 }
 
 #define SGPRS_INTEGER(member, least, most) \
   &SetInteger<&Config::member, least, most>, &ShowInteger<&Config::member>
 #define SGPRS_DURATION(member) &SetDuration<&Config::member>, &ShowDuration<&Config::member>
+#define SGPRS_FLAG(member) &SetFlag<&Config::member>, &ShowFlag<&Config::member>
 #define SGPRS_TEXT(member) &SetText<&Config::member>, &ShowText<&Config::member>
 
 const ConfigKey kKeys[] = {
@@ -254,8 +266,8 @@ const ConfigKey kKeys[] = {
     {"stages", "least", "jobs are cut into fewer stages rather than into shorter ones",
      SGPRS_DURATION(min_stage_ns)},
     {"stages", "force_switch",
-     "every stage in another partition than the one before it (for tests)", &SetForceSwitch,
-     [](const Config& config) { return std::string(config.force_switch ? "true" : "false"); }},
+     "every stage in another partition than the one before it (for tests)",
+     SGPRS_FLAG(force_switch)},
 
     {"learning", "window", "a stage's cost is the maximum of this many last jobs",
      SGPRS_INTEGER(window, 1, 1000)},
@@ -286,10 +298,30 @@ const ConfigKey kKeys[] = {
      "control socket; \"\": $SGPRS_SOCKET, else control.sock in the runtime directory",
      SGPRS_TEXT(socket_path)},
     {"trace", "file", "where a Perfetto JSON trace is written; \"\": none", SGPRS_TEXT(trace_file)},
+
+    {"probes", "enabled", "stamps of the kernel, where they can be had", SGPRS_FLAG(probes)},
+    {"probes", "release",
+     "what releases a job: grid (first launches, on the task's grid), timer or input (the kernel's "
+     "stamp), first-launch",
+     &SetRelease, [](const Config& config) { return Quoted(kReleaseRuleNames[config.release]); }},
+    {"probes", "least_wait", "shorter waits that no timer ended make no record",
+     SGPRS_DURATION(min_wait_ns)},
+
+    {"job_log", "directory", "where one record a job is written; \"\": nowhere",
+     SGPRS_TEXT(job_log_directory)},
+    {"job_log", "size", "of all its files, MiB", SGPRS_INTEGER(job_log_mib, 2, 1048576)},
+    {"job_log", "files", "the oldest of which is overwritten when it is full",
+     SGPRS_INTEGER(job_log_files, 2, 1024)},
+
+    {"metrics", "listen",
+     "OpenMetrics over HTTP: a path of a Unix socket, or a local port as a "
+     "text; \"\": not served",
+     SGPRS_TEXT(metrics_listen)},
 };
 
 #undef SGPRS_INTEGER
 #undef SGPRS_DURATION
+#undef SGPRS_FLAG
 #undef SGPRS_TEXT
 
 }  // namespace

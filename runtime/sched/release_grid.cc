@@ -28,4 +28,12 @@ ReleaseGrid::Release ReleaseGrid::Next(uint64_t first_launch_ns, uint64_t busy_u
   return {candidate, steps - 1};
 }
 
+ReleaseGrid::Release ReleaseGrid::At(uint64_t release_ns) {
+  const uint64_t since = started_ && release_ns > previous_ns_ ? release_ns - previous_ns_ : 0;
+  const uint64_t steps = since / period_ns_ + (since % period_ns_ >= (period_ns_ + 1) / 2);
+  started_ = true;
+  previous_ns_ = release_ns;
+  return {release_ns, steps == 0 ? 0 : steps - 1};
+}
+
 }  // namespace sgprs::sched

@@ -33,6 +33,8 @@ class ReleaseGrid {
   // `busy_until_ns`: when the job before was complete, 0 = unknown. With `paced` the grid does not
   // move back: a launch before the next point is that point's, and waits for it.
   Release Next(uint64_t first_launch_ns, uint64_t busy_until_ns, bool paced = false);
+  // The same where the release is known: the grid goes through it.
+  Release At(uint64_t release_ns);
   // The job of the latest release becomes that of the next one, `periods` later.
   void Shift(uint64_t periods) { previous_ns_ += periods * period_ns_; }
 

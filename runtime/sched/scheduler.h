@@ -59,7 +59,7 @@ struct SchedulerConfig {
 
   // Jobs whose length is not known, and what a task without a period does beyond it, are granted in
   // ranges of about `open_grant_ns` of work, at most `max_open_launches` launches each (README.md).
-  uint32_t max_open_launches = 64;
+  uint32_t max_open_launches = 256;
   uint64_t open_grant_ns = 5'000'000;
   // A granted stage whose issued launches are all complete gives its slot back after this long; its
   // grant stays valid (README.md, "Parked and stalled").
@@ -197,6 +197,10 @@ class Scheduler {
   // jobs early; while the pool is overloaded they are the next release's and wait for it.
   virtual void JobReleased(TaskId task, uint64_t job, uint64_t first_launch_ns,
                            uint64_t now_ns) = 0;
+  // The same where the release is known (a stamp of the kernel: runtime/kernel), at most
+  // `first_launch_ns`: the job was released then, and the task's grid goes through it.
+  virtual void JobReleasedAt(TaskId task, uint64_t job, uint64_t release_ns,
+                             uint64_t first_launch_ns, uint64_t now_ns) = 0;
   virtual void StageProgress(TaskId task, const StageReport& report, uint64_t now_ns) = 0;
   // All launches of the job are known: their identities (kernel, kind, stream hashed) in order.
   // `complete_ns`: when the last of them completed. A lost sequence is empty and teaches nothing.

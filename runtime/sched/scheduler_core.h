@@ -31,7 +31,13 @@ class SchedulerCore final : public Scheduler {
 
   Result<TaskId> AddTask(const TaskConfig& config, uint64_t now_ns) override;
   void RemoveTask(TaskId task, uint64_t now_ns) override;
-  void JobReleased(TaskId task, uint64_t job, uint64_t first_launch_ns, uint64_t now_ns) override;
+  void JobReleased(TaskId task, uint64_t job, uint64_t first_launch_ns, uint64_t now_ns) override {
+    Release(task, job, std::nullopt, first_launch_ns, now_ns);
+  }
+  void JobReleasedAt(TaskId task, uint64_t job, uint64_t release_ns, uint64_t first_launch_ns,
+                     uint64_t now_ns) override {
+    Release(task, job, release_ns, first_launch_ns, now_ns);
+  }
   void StageProgress(TaskId task, const StageReport& report, uint64_t now_ns) override;
   void JobClosed(TaskId task, uint64_t job, std::span<const uint64_t> launches,
                  uint64_t complete_ns, uint64_t now_ns) override;
@@ -47,6 +53,8 @@ class SchedulerCore final : public Scheduler {
 
  private:
   // Jobs and stages (scheduler_jobs.cc).
+  void Release(TaskId task, uint64_t job, std::optional<uint64_t> release_ns,
+               uint64_t first_launch_ns, uint64_t now_ns);
   void Advance(Task& task, uint64_t now_ns);
   void MakePlan(Task& task, Job& job);
   void StartStage(Task& task, Job& job, uint32_t index, uint64_t from, uint64_t now_ns);

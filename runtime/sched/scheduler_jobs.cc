@@ -14,22 +14,24 @@ uint64_t Add(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : 
 
 }  // namespace
 
-void SchedulerCore::JobReleased(TaskId id, uint64_t job_id, uint64_t first_launch_ns,
-                                uint64_t now_ns) {
+void SchedulerCore::Release(TaskId id, uint64_t job_id, std::optional<uint64_t> release_ns,
+                            uint64_t first_launch_ns, uint64_t now_ns) {
   Task* task = Find(id);
   if (task == nullptr || (task->last_job && job_id <= *task->last_job)) return;
   now_ns = Clock(now_ns);
   first_launch_ns = std::min(first_launch_ns, now_ns);
+  if (release_ns) release_ns = std::min(*release_ns, first_launch_ns);
   task->last_job = job_id;
 
   Job job;
   job.id = job_id;
   job.first_launch_ns = first_launch_ns;
-  job.release_ns = first_launch_ns;
+  job.release_ns = release_ns.value_or(first_launch_ns);
   if (task->grid) {
     const bool paced = Paced(*task, now_ns);
     const ReleaseGrid::Release release =
-        task->grid->Next(first_launch_ns, task->last_complete_ns, paced);
+        release_ns ? task->grid->At(*release_ns)
+                   : task->grid->Next(first_launch_ns, task->last_complete_ns, paced);
     // In time for its own clock again.
     if (release.release_ns < first_launch_ns) task->displaced = false;
     job.release_ns = release.release_ns;

@@ -155,6 +155,13 @@ void AddTaskOptions(CLI::App* command, const std::shared_ptr<RunOptions>& option
       ->check(check(CheckJobRule))
       ->type_name("RULE");
   command
+      ->add_option(
+          "--release", options->release,
+          "What releases a run: grid (first launches, on the period's grid), timer or input "
+          "(what the kernel saw the program wait for), first-launch (default: sgprsd's)")
+      ->check(check(CheckRelease))
+      ->type_name("RULE");
+  command
       ->add_option("--backend", options->backend,
                    "Partitions by green, mps, priority or none (default: the first that works)")
       ->check(check(CheckBackend))

@@ -9,6 +9,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/environment.h"
+#include "runtime/base/release_rule.h"
 #include "sgprs/abi/abi.h"
 #include "tools/sgprs/suggestion.h"
 
@@ -66,6 +67,7 @@ Result<std::map<std::string, std::string>> BuildRunEnvironment(const RunOptions&
   if (options.deadline_ns) out[env::kDeadlineNs] = std::to_string(*options.deadline_ns);
   set(env::kClass, options.task_class);
   set(env::kJob, options.job);
+  set(env::kRelease, options.release);
   set(env::kBackend, options.backend);
   set(env::kSocket, options.socket);
   if (options.require) out.insert_or_assign(env::kRequire, std::string(1, '1'));
@@ -100,6 +102,11 @@ std::string CheckTaskName(const std::string& name) {
 
 std::string CheckTaskClass(const std::string& task_class) {
   return CheckOneOf(task_class, {"high", "low", "best-effort"});
+}
+
+std::string CheckRelease(const std::string& release) {
+  if (FindReleaseRule(release)) return "";
+  return std::string("must be one of ") + kReleaseRuleList;
 }
 
 std::string CheckBackend(const std::string& backend) {

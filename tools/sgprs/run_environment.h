@@ -23,6 +23,7 @@ struct RunOptions {
   std::optional<uint64_t> deadline_ns;  // relative
   std::optional<std::string> task_class;
   std::optional<std::string> job;
+  std::optional<std::string> release;
   std::optional<std::string> backend;
   bool simulate = false;
   std::optional<std::string> device;         // with simulate
@@ -45,6 +46,7 @@ Result<std::map<std::string, std::string>> BuildRunEnvironment(const RunOptions&
 std::string CheckTaskName(const std::string& name);
 std::string CheckTaskClass(const std::string& task_class);
 std::string CheckJobRule(const std::string& job);
+std::string CheckRelease(const std::string& release);
 std::string CheckBackend(const std::string& backend);
 
 // Period of `text` frames per second ("30", "29.97"), in ns. Error kInvalid.

@@ -59,7 +59,9 @@ typedef struct SgprsHello {
   uint32_t sm_alignment; /* ... what its size must be a multiple of */
   uint32_t backends;     /* bits 1 << SgprsBackend that passed the probe */
   uint64_t signature;    /* 0; reserved for the profile's key */
-  uint64_t reserved[4];
+  uint32_t release;      /* since 1.1: SgprsReleaseRule (job_log.h) + 1; 0 = not said */
+  uint32_t padding;
+  uint64_t reserved[3];
 } SgprsHello;
 SGPRS_ABI_SIZE(SgprsHello, 312);
 

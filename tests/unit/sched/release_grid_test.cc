@@ -74,6 +74,19 @@ TEST(ReleaseGridTest, CountsSkippedPeriods) {
   EXPECT_EQ(release.skipped_periods, 4u);
 }
 
+TEST(ReleaseGridTest, AKnownReleaseIsTheGridsPoint) {
+  ReleaseGrid grid(kT);
+  EXPECT_EQ(grid.At(5 * kT).release_ns, 5 * kT);
+  EXPECT_EQ(grid.At(6 * kT + 3).release_ns, 6 * kT + 3);  // no creep: it is known
+  const ReleaseGrid::Release later = grid.At(9 * kT);
+  EXPECT_EQ(later.release_ns, 9 * kT);
+  EXPECT_EQ(later.skipped_periods, 2u);
+  EXPECT_EQ(grid.At(9 * kT + kT / 3).skipped_periods, 0u);  // twice in one period
+  EXPECT_EQ(grid.At(4 * kT).release_ns, 4 * kT);            // backwards is harmless
+  // What is not known goes on from there.
+  EXPECT_EQ(grid.Next(5 * kT + 400, 0).release_ns, 5 * kT);
+}
+
 TEST(ReleaseGridTest, TimeRunningBackwardsIsHarmless) {
   ReleaseGrid grid(kT);
   grid.Next(10 * kT, 0);

@@ -91,6 +91,28 @@ class SchedulerTest : public ::testing::Test {
   uint64_t now_ns_ = 1000 * kMs;
 };
 
+// What a stamp of the kernel is for: a process that got going 8 ms late keeps its deadline.
+TEST_F(SchedulerTest, AKnownReleaseCarriesTheDeadline) {
+  Make();
+  const TaskId task = Add();
+  Learn(task);
+  const uint64_t due_ns = now_ns_;
+  now_ns_ += 8 * kMs;
+  scheduler_->JobReleasedAt(task, 3, due_ns, now_ns_, now_ns_);
+  for (std::vector<Grant> grants = Decide(); !grants.empty(); grants = Decide()) {
+    EXPECT_LE(grants[0].virtual_deadline_ns, due_ns + kPeriod);
+    now_ns_ += kMs;
+    Report(grants[0], std::min<uint64_t>(grants[0].upto, 12), grants[0].upto <= 12, 12);
+    if (grants[0].upto > 12) break;
+  }
+  Close(task, 3);
+  const std::vector<FinishedJob> jobs = scheduler_->TakeFinishedJobs();
+  ASSERT_THAT(jobs, SizeIs(1));
+  EXPECT_EQ(jobs[0].release_ns, due_ns);
+  EXPECT_EQ(jobs[0].deadline_ns, due_ns + kPeriod);
+  EXPECT_EQ(jobs[0].first_launch_ns, due_ns + 8 * kMs);
+}
+
 TEST_F(SchedulerTest, MakeNamesWhatIsWrong) {
   SchedulerConfig good = config_;
   config_.policy = "best";
