@@ -21,8 +21,8 @@ struct DemoTask {
 
 struct DemoResult {
   std::string policy;
-  std::string device;      // as the device calls itself
-  std::string trace_path;  // empty = none
+  std::string device;            // as the device calls itself
+  std::string trace_path;        // empty = none
   uint64_t window_begin_ns = 0;  // CLOCK_MONOTONIC, as the trace's times are
   uint64_t window_ns = 0;
   uint64_t device_kernels = 0;  // kernels that the device itself counted in the whole run

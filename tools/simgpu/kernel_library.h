@@ -7,9 +7,9 @@
  *
  * Exported symbol: const SimgpuKernelLibrary simgpu_kernel_library;
  *
- * Optional: const SimgpuKernel* simgpu_find_kernel(const char* name); asked once for each kernel of a
- * loaded module that no table names (templates have too many names for a table). NULL: not mine. The
- * answer lives as long as the process. Any thread, one at a time.
+ * Optional: const SimgpuKernel* simgpu_find_kernel(const char* name); asked once for each kernel of
+ * a loaded module that no table names (templates have too many names for a table). NULL: not mine.
+ * The answer lives as long as the process. Any thread, one at a time.
  */
 #ifndef SGPRS_TOOLS_SIMGPU_KERNEL_LIBRARY_H_
 #define SGPRS_TOOLS_SIMGPU_KERNEL_LIBRARY_H_

@@ -24,8 +24,8 @@ inline constexpr uint32_t kMagic = 0x554d4953;  // "SIMU"
 inline constexpr uint32_t kVersion = 3;
 inline constexpr uint32_t kCommandCount = 16384;  // ring sizes, powers of two
 inline constexpr uint32_t kLogCount = 32768;
-inline constexpr uint32_t kMaxDevices = 16;        // of one device process, all alike
-inline constexpr int kAskSlots = 64;    // threads of one client that wait at once, each with its own
+inline constexpr uint32_t kMaxDevices = 16;  // of one device process, all alike
+inline constexpr int kAskSlots = 64;  // threads of one client that wait at once, each with its own
 inline constexpr int kQuerySlots = 8;
 inline constexpr int kMaxSms = 256;
 inline constexpr int kSmWords = kMaxSms / 64;
@@ -78,9 +78,9 @@ struct Command {
   double dram_bytes;      // of the whole launch
   uint64_t name_hash;     // FNV-1a of the kernel's name, for the log
   uint64_t sm_set[kSmWords];  // kStreamCreate: SMs of its green context; all zero = all SMs
-  uint32_t device;        // kContextCreate
-  uint32_t has_priority;  // kKernel
-  uint32_t fault;         // kKernel: CUresult that it ends with (faults on request), 0 = none
+  uint32_t device;            // kContextCreate
+  uint32_t has_priority;      // kKernel
+  uint32_t fault;             // kKernel: CUresult that it ends with (faults on request), 0 = none
   uint32_t reserved0;
   uint64_t reserved[5];
 };

@@ -52,11 +52,11 @@ typedef struct SgprsTaskRow {
   uint64_t cost_ns;      /* estimated cost of a whole job in the largest partition */
   SgprsTaskCounters counters;
   uint32_t response_histogram[SGPRS_HISTOGRAM_BUCKETS];
-  uint64_t jobs_held;       /* since 1.1: times that a job was held to its next release */
-  uint64_t longest_hold;    /* since 1.1: most releases in a row that were held */
-  uint32_t window_slots;    /* since 1.1: k of (m,k), 0 = not told */
-  uint32_t worst_window;    /* since 1.1: fewest releases met in any k in a row */
-  uint32_t over_admission;  /* since 1.1: 1 = did not fit when it was judged (admission warn) */
+  uint64_t jobs_held;      /* since 1.1: times that a job was held to its next release */
+  uint64_t longest_hold;   /* since 1.1: most releases in a row that were held */
+  uint32_t window_slots;   /* since 1.1: k of (m,k), 0 = not told */
+  uint32_t worst_window;   /* since 1.1: fewest releases met in any k in a row */
+  uint32_t over_admission; /* since 1.1: 1 = did not fit when it was judged (admission warn) */
   uint32_t padding;
   uint64_t reserved[4];
 } SgprsTaskRow;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one kernel: to = to * a + from + b, for `words` words, by its first block; `rounds` says how long it takes on the
-// simulated device and changes nothing.
+// The one kernel: to = to * a + from + b, for `words` words, by its first block; `rounds` says how
+// long it takes on the simulated device and changes nothing.
 #ifndef SGPRS_TESTS_STRESS_SHIM_ORDER_KERNEL_H_
 #define SGPRS_TESTS_STRESS_SHIM_ORDER_KERNEL_H_
 

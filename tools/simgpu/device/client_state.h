@@ -83,9 +83,9 @@ struct ClientCounters {
 struct ClientState {
   uint64_t id = 0;
   uint32_t pid = 0;
-  std::unordered_map<uint32_t, ContextState> contexts;    // alive
-  std::unordered_map<uint32_t, uint64_t> stream_uids;     // alive streams, by the client's id
-  std::unordered_set<uint64_t> all_streams;               // uids, with closing ones
+  std::unordered_map<uint32_t, ContextState> contexts;  // alive
+  std::unordered_map<uint32_t, uint64_t> stream_uids;   // alive streams, by the client's id
+  std::unordered_set<uint64_t> all_streams;             // uids, with closing ones
   uint64_t control_uid = 0;  // in-order queue of commands that belong to no stream
   std::unordered_map<uint64_t, uint64_t> host_waits;            // seq at the head -> stream uid
   std::unordered_map<uint64_t, std::vector<uint64_t>> waiters;  // seq -> streams that wait for it

@@ -68,8 +68,9 @@ void CommandLog::Write(const FinishedCommand& finished) {
                  "\"name_hash\":\"{:016x}\",\"start_ns\":{},\"end_ns\":{},\"sms\":{:.1f},"
                  "\"error\":{}}}\n",
                  finished.client.pid, finished.client.id, finished.command.seq, finished.stream.id,
-                 finished.stream.device, NameOf(finished.command), finished.command.wait_seq, finished.command.name_hash, finished.start_ns,
-                 finished.end_ns, finished.mean_sms, finished.error);
+                 finished.stream.device, NameOf(finished.command), finished.command.wait_seq,
+                 finished.command.name_hash, finished.start_ns, finished.end_ns, finished.mean_sms,
+                 finished.error);
   std::fwrite(line.data(), 1, line.size(), file_.get());
 }
 

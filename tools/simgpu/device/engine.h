@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated devices (one or more, all alike): clients, contexts, streams in order, copy engines and the fluid
-// model of the SMs, on a time line that only AdvanceTo() moves. No clock, socket or shared memory
-// in here, so tests and the device process drive the same object. Not thread-safe.
+// The simulated devices (one or more, all alike): clients, contexts, streams in order, copy engines
+// and the fluid model of the SMs, on a time line that only AdvanceTo() moves. No clock, socket or
+// shared memory in here, so tests and the device process drive the same object. Not thread-safe.
 #ifndef SGPRS_TOOLS_SIMGPU_DEVICE_ENGINE_H_
 #define SGPRS_TOOLS_SIMGPU_DEVICE_ENGINE_H_
 

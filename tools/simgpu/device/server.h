@@ -31,7 +31,7 @@ struct ServerOptions {
   const model::DeviceDescription* device = nullptr;
   std::string socket_path;
   bool mps = true;
-  std::string log_path;  // empty: no log
+  std::string log_path;       // empty: no log
   uint32_t device_count = 1;  // of that description; 1 to kMaxDevices
 };
 
