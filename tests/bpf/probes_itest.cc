@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <map>
 #include <thread>
@@ -67,14 +68,15 @@ TEST_F(ProbesTest, StampsOfAPeriodicProcessAgreeWithItsOwn) {
 
 TEST_F(ProbesTest, OnlyTheRegisteredIsFollowedAndNoLongerThanThat) {
   Shared<Period> own(20);
+  Shared<uint32_t> unregistered(1);
   Child stranger([] {
     for (;;) usleep(1000);
   });
   stranger.Go();
-  Child child([&own] {
+  Child child([&own, &unregistered] {
     RunPeriodic(own.data(), 10, 2 * kNsPerMs);
-    char byte;
-    (void)!read(STDIN_FILENO, &byte, 0);
+    while (std::atomic_ref<uint32_t>(*unregistered.data()).load() == 0) {
+    }
     RunPeriodic(own.data() + 10, 10, 2 * kNsPerMs);
     for (;;) pause();
   });
@@ -82,6 +84,7 @@ TEST_F(ProbesTest, OnlyTheRegisteredIsFollowedAndNoLongerThanThat) {
   child.Go();
   while (own[9].back_ns == 0) usleep(1000);
   probes_->Unregister(child.pidfd());
+  std::atomic_ref<uint32_t>(*unregistered.data()).store(1);
   while (own[19].back_ns == 0) usleep(1000);
   Drain();
   ASSERT_FALSE(records_.empty());
