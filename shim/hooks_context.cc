@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts that go away, code that is unloaded.
 #include "runtime/base/clock.h"
+#include "shim/graph/context_calls.h"
 #include "shim/graph/graph_table.h"
 #include "shim/hooks.h"
 #include "shim/interpose/interpose.h"
@@ -41,10 +42,12 @@ using namespace sgprs::shim;  // NOLINT(google-build-using-namespace): hooks are
 
 extern "C" CUresult Hook_cuDevicePrimaryCtxReset_v2(CUdevice device) {
   if (TheSession()->facts.primary && device == TheSession()->facts.device) LeaveForGood("reset");
+  const ContextWide call;
   return SGPRS_REAL(cuDevicePrimaryCtxReset_v2)(device);
 }
 extern "C" CUresult Hook_cuDevicePrimaryCtxReset(CUdevice device) {
   if (TheSession()->facts.primary && device == TheSession()->facts.device) LeaveForGood("reset");
+  const ContextWide call;
   return SGPRS_REAL(cuDevicePrimaryCtxReset)(device);
 }
 
@@ -53,6 +56,7 @@ extern "C" CUresult Hook_cuDevicePrimaryCtxReset(CUdevice device) {
 #define SGPRS_RELEASE_HOOK(symbol)                                                                \
   extern "C" CUresult Hook_##symbol(CUdevice device) {                                            \
     BeforeDirect();                                                                               \
+    const ContextWide call;                                                                       \
     const CUresult result = SGPRS_REAL(symbol)(device);                                           \
     unsigned flags = 0;                                                                           \
     int active = 1;                                                                               \
@@ -73,6 +77,7 @@ SGPRS_RELEASE_HOOK(cuDevicePrimaryCtxRelease_v2)
       LeaveForGood("its context is destroyed");          \
     else                                                 \
       BeforeDirect();                                    \
+    const ContextWide call;                              \
     return SGPRS_REAL(symbol)(context);                  \
   }
 SGPRS_CTX_DESTROY_HOOK(cuCtxDestroy)

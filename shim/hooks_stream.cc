@@ -3,6 +3,7 @@
 // the driver about the stand-in streams that carry it.
 #include <string.h>
 
+#include "shim/graph/context_calls.h"
 #include "shim/hooks.h"
 #include "shim/interpose/interpose.h"
 #include "shim/issue/streams.h"
@@ -114,17 +115,32 @@ SGPRS_STREAM_DESTROY_HOOK(cuStreamDestroy_v2)
 
 extern "C" CUresult Hook_cuCtxSynchronize() {
   BeforeContextSync();
-  const CUresult result = SGPRS_REAL(cuCtxSynchronize)();
+  const CUresult result = [] {
+    const ContextWide call;
+    return SGPRS_REAL(cuCtxSynchronize)();
+  }();
   NoteBlockingCallEnd(TheSession());
   return WithDeferredError(result);
 }
 
 extern "C" CUresult Hook_cuCtxSynchronize_v2(CUcontext context) {
   BeforeContextSync();
-  const CUresult result = SGPRS_REAL(cuCtxSynchronize_v2)(context);
+  const CUresult result = [context] {
+    const ContextWide call;
+    return SGPRS_REAL(cuCtxSynchronize_v2)(context);
+  }();
   NoteBlockingCallEnd(TheSession());
   return WithDeferredError(result);
 }
+
+#define SGPRS_CONTEXT_EVENT_HOOK(symbol)                                \
+  extern "C" CUresult Hook_##symbol(CUcontext context, CUevent event) { \
+    BeforeDirect();                                                     \
+    const ContextWide call;                                             \
+    return SGPRS_REAL(symbol)(context, event);                          \
+  }
+SGPRS_CONTEXT_EVENT_HOOK(cuCtxRecordEvent)
+SGPRS_CONTEXT_EVENT_HOOK(cuCtxWaitEvent)
 
 // --- attributes: they act on later work, and the stand-ins have them too ---
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
+#include "shim/graph/context_calls.h"
 #include "shim/graph/graph_builder.h"
 #include "shim/graph/graph_table.h"
 #include "shim/interpose/call_counts.h"
@@ -17,6 +18,7 @@ namespace sgprs::shim {
 namespace {
 
 constinit GraphTable g_table;
+constinit ContextCalls g_context_calls;
 
 void* BuilderThread(void*) {
   EnterShimThread();
@@ -27,6 +29,7 @@ void* BuilderThread(void*) {
 }  // namespace
 
 GraphTable* TheGraphTable() { return &g_table; }
+ContextCalls* TheContextCalls() { return &g_context_calls; }
 
 void GraphTable::Ask(GraphRow* row, uint32_t partition) {
   FutexLock lock(&mutex_);
@@ -53,7 +56,9 @@ void GraphTable::RunBuilder() {
       if (some) wanted = queue_[queue_head_++ % kQueue];
     }
     if (some) {
+      g_context_calls.BeginCaptures();
       BuildOne(wanted);
+      g_context_calls.EndCaptures();
     } else {
       syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, word, nullptr, nullptr, 0);
     }
@@ -63,7 +68,7 @@ void GraphTable::RunBuilder() {
 void GraphTable::BuildOne(const Wanted& wanted) {
   FutexLock build(&build_);
   GraphRow* row = Find(wanted.exec);
-  if (row == nullptr || stopped_.load(std::memory_order_relaxed) ||
+  if (row == nullptr || stopped_.load(std::memory_order_relaxed) || !Recording() ||
       row->fixed.load(std::memory_order_relaxed) != nullptr) {
     return;
   }
@@ -126,6 +131,7 @@ void GraphTable::Stop(uint64_t limit_ns) {
 }
 
 void GraphTable::ResetAfterFork() {
+  g_context_calls.ResetAfterFork();
   build_.ResetAfterFork();
   mutex_.ResetAfterFork();
   // The rows stay as they are: the child may not use the driver that they belong to.

@@ -286,6 +286,10 @@ class Generator {
   void Renew(int thread);
   void RenewStream(int thread);
   void ReloadModule(int thread);
+  void MakeGraph(int thread);
+  void LaunchGraph(int thread);
+  void ChangeGraph(int thread);
+  Op GraphNode(int place);
 
   std::mt19937_64 random_;
   int length_;
@@ -296,6 +300,8 @@ class Generator {
   int last_of_thread_[kMostThreads] = {-1, -1, -1, -1};
   Handle streams_[kOwnStreams];
   Handle modules_[kModules];
+  Handle graphs_[kGraphs];
+  std::vector<Op> graph_nodes_[kGraphs];
   int last_on_event_[kEvents] = {-1, -1, -1, -1, -1, -1};
   int recorded_[kEvents] = {-1, -1, -1, -1, -1, -1};
   std::vector<Access> accesses_[kBuffers];
@@ -361,7 +367,7 @@ void Generator::Host(int thread) {
 
 void Generator::Renew(int thread) {
   Op op = Begin(OpKind::kRenewBuffer, thread, PickStream(thread));
-  op.to = PickDevice(thread);
+  op.to = static_cast<int>(Below(kFirstGraphBuffer));
   op.a = Below(1u << 30);
   Do(op, {{op.to, true, false}}, true, false);
 }
@@ -388,9 +394,86 @@ void Generator::ReloadModule(int thread) {
   modules_[slot].made = Append(op, false, false);
 }
 
+// A node of a graph: on buffers whose addresses stay.
+Op Generator::GraphNode(int place) {
+  Op node;
+  const uint32_t dice = place == 0 ? 0 : Below(10);
+  node.kind = dice < 6   ? OpKind::kLaunch
+              : dice < 7 ? OpKind::kFill
+              : dice < 9 ? OpKind::kCopy
+                         : OpKind::kHostFunction;
+  node.to = kFirstGraphBuffer + static_cast<int>(Below(3));
+  node.from = kFirstGraphBuffer + static_cast<int>(Below(3));
+  if (node.kind == OpKind::kCopy && Chance(40))
+    node.to = kDeviceBuffers + static_cast<int>(Below(2));
+  if (node.kind == OpKind::kHostFunction) node.to = kDeviceBuffers + static_cast<int>(Below(2));
+  if (node.kind == OpKind::kCopy && node.to == node.from) {
+    node.from = kFirstGraphBuffer + (node.to - kFirstGraphBuffer + 1) % 3;
+  }
+  node.module = kGraphModule;
+  node.a = Below(1000) * 2 + 3;
+  node.b = Below(1u << 20);
+  node.rounds = Below(40);
+  return node;
+}
+
+void Generator::MakeGraph(int thread) {
+  const int slot = static_cast<int>(Below(kGraphs));
+  Op op;
+  op.kind = OpKind::kMakeGraph;
+  op.thread = thread;
+  op.graph = slot;
+  op.a = Below(2);  // forked or not
+  op.alias = Chance(50);
+  const int nodes = 1 + static_cast<int>(Below(5));
+  for (int i = 0; i < nodes; ++i) op.nodes.push_back(GraphNode(i));
+  Await(&op, graphs_[slot].made);
+  for (int user : graphs_[slot].users) Await(&op, user);
+  graphs_[slot].users.clear();
+  graph_nodes_[slot] = op.nodes;
+  graphs_[slot].made = Append(op, false, false);
+}
+
+void Generator::LaunchGraph(int thread) {
+  const int slot = static_cast<int>(Below(kGraphs));
+  if (graph_nodes_[slot].empty()) return MakeGraph(thread);
+  Op op = Begin(OpKind::kGraphLaunch, thread, PickStream(thread));
+  op.graph = slot;
+  op.nodes = graph_nodes_[slot];
+  Await(&op, graphs_[slot].made);
+  // One executable is of one thread at a time.
+  for (int user : graphs_[slot].users) Await(&op, user);
+  std::vector<Need> needs;
+  for (const Op& node : op.nodes) {
+    needs.push_back({node.to, true, false});
+    if (node.kind == OpKind::kLaunch || node.kind == OpKind::kCopy) {
+      needs.push_back({node.from, false, false});
+    }
+  }
+  graphs_[slot].users.push_back(Do(op, needs, true, false));
+}
+
+void Generator::ChangeGraph(int thread) {
+  const int slot = static_cast<int>(Below(kGraphs));
+  if (graph_nodes_[slot].empty()) return MakeGraph(thread);
+  Op op;
+  op.kind = OpKind::kGraphParams;
+  op.thread = thread;
+  op.graph = slot;
+  Await(&op, graphs_[slot].made);
+  for (int user : graphs_[slot].users) Await(&op, user);
+  graph_nodes_[slot][0].a = Below(1000) * 2 + 3;
+  graph_nodes_[slot][0].b = Below(1u << 20);
+  op.nodes = {graph_nodes_[slot][0]};
+  graphs_[slot].made = Append(op, false, false);
+}
+
 void Generator::Step() {
   const int thread = static_cast<int>(Below(static_cast<uint32_t>(program_.threads)));
   const uint32_t dice = Below(1000);
+  if (dice < 20) return MakeGraph(thread);
+  if (dice < 35) return ChangeGraph(thread);
+  if (dice < 110) return LaunchGraph(thread);
   if (dice < 400) return Launch(thread);
   if (dice < 540) return Copy(thread, false);
   if (dice < 610) return Fill(thread, false);

@@ -38,6 +38,9 @@ void Run(const Op& op, int index, Results* results) {
     case OpKind::kHostWrite:
       for (int i = 0; i < kWords; ++i) buffers[op.to][i] = op.a + static_cast<uint32_t>(i);
       break;
+    case OpKind::kGraphLaunch:
+      for (const Op& node : op.nodes) Run(node, index, results);
+      break;
     case OpKind::kHostRead:
       results->reads[index] = Hash(buffers[op.from]);
       break;
@@ -53,7 +56,8 @@ const char* NameOf(OpKind kind) {
       "launch",       "copy",          "fill",         "host function", "sync copy",
       "sync fill",    "renew buffer",  "event record", "event wait",    "event sync",
       "event query",  "renew event",   "stream sync",  "stream query",  "renew stream",
-      "context sync", "reload module", "host write",   "host read",     "nothing"};
+      "context sync", "reload module", "make graph",   "graph launch",  "graph params",
+      "host write",   "host read",     "nothing"};
   return kNames[static_cast<int>(kind)];
 }
 

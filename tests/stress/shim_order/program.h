@@ -18,6 +18,9 @@ inline constexpr int kBuffers = kDeviceBuffers + kPinnedBuffers + kPageableBuffe
 inline constexpr int kOwnStreams = 5;  // slots; a slot's stream may be destroyed and made anew
 inline constexpr int kEvents = 6;
 inline constexpr int kModules = 2;
+inline constexpr int kGraphModule = kModules;  // one more, never reloaded: graphs keep its kernel
+inline constexpr int kGraphs = 3;
+inline constexpr int kFirstGraphBuffer = kDeviceBuffers - 3;  // of those that are never renewed
 inline constexpr int kMostThreads = 4;
 // Stream numbers: own slots, then the NULL stream, then one per-thread stream a thread.
 inline constexpr int kNullStream = kOwnStreams;
@@ -48,9 +51,12 @@ enum class OpKind {
   kRenewStream,  // `a`: 1 = blocking
   kContextSync,
   kReloadModule,
-  kHostWrite,  // to[i] = a + i
-  kHostRead,   // of `from`; its hash is a result
-  kNothing,    // awaits only
+  kMakeGraph,    // captured on a stream of its own, from `nodes`
+  kGraphLaunch,  // `nodes`, one after the other
+  kGraphParams,  // the first node's `a` and `b` for later launches
+  kHostWrite,    // to[i] = a + i
+  kHostRead,     // of `from`; its hash is a result
+  kNothing,      // awaits only
 };
 const char* NameOf(OpKind kind);
 
@@ -60,6 +66,7 @@ struct Op {
   int stream = kNullStream;
   int event = -1;
   int module = -1;
+  int graph = -1;
   int to = -1;
   int from = -1;
   uint32_t a = 0;
@@ -68,6 +75,7 @@ struct Op {
   uint32_t rounds = 0;  // how long a kernel takes
   bool alias = false;   // another way to say the same (CU_STREAM_LEGACY, cuMemcpyAsync, ...)
   uint32_t pause_us = 0;
+  std::vector<Op> nodes;    // of a graph; the first is a launch
   std::vector<int> awaits;  // operations of other threads that must have returned
 };
 

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include "tests/stress/shim_order/kernel.h"
@@ -46,12 +47,19 @@ struct Code {
   CUfunction function = nullptr;  // a CUkernel if `library`
 };
 
+struct Graph {
+  CUgraph graph = nullptr;
+  CUgraphExec exec = nullptr;
+  CUgraphNode first = nullptr;
+};
+
 class Runner {
  public:
   explicit Runner(const Program& program)
       : program_(program),
         returned_(new std::atomic<bool>[program.ops.size()]()),
-        host_steps_(program.ops.size()) {
+        host_steps_(program.ops.size()),
+        node_steps_(program.ops.size()) {
     results_.reads.resize(program.ops.size());
   }
 
@@ -73,7 +81,7 @@ class Runner {
   void Do(const Op& op, int index);
   void DoStreamOp(const Op& op, int index);
   void DoHandleOp(const Op& op, int index);
-  CUresult Launch(const Op& op);
+  CUresult Launch(const Op& op, CUstream stream);
   CUresult Copy(const Op& op);
   CUresult SyncCopy(const Op& op);
   CUresult Fill(const Op& op);
@@ -82,6 +90,10 @@ class Runner {
   CUresult LoadCode(int module);
   CUresult UnloadCode(int module);
   CUresult MakeStream(int slot, bool blocking);
+  void MakeGraph(const Op& op, int index);
+  void ChangeGraph(const Op& op, int index);
+  void DropGraph(int slot);
+  CUresult CaptureNode(const Op& node, CUstream stream, int index, size_t place);
 
   CUstream StreamOf(const Op& op) const {
     if (op.stream < kOwnStreams) return streams_[op.stream];
@@ -106,7 +118,10 @@ class Runner {
   uint32_t pageable_[kPageableBuffers][kWords] = {};
   CUstream streams_[kOwnStreams] = {};
   CUevent events_[kEvents] = {};
-  Code code_[kModules];
+  Code code_[kModules + 1];
+  Graph graphs_[kGraphs];
+  std::mutex capture_mutex_;  // a context that captures may not be synchronised with
+  std::vector<std::vector<HostStep>> node_steps_;  // by operation that made the graph
 };
 
 CUresult Runner::MakeStream(int slot, bool blocking) {
@@ -114,10 +129,11 @@ CUresult Runner::MakeStream(int slot, bool blocking) {
   return cuStreamCreateWithPriority(&streams_[slot], flags, -(slot % 2));
 }
 
-// Slot 0 holds a module, slot 1 a library.
+// Slot 0 holds a module, slot 1 a library; that of the graphs one or the other.
 CUresult Runner::LoadCode(int slot) {
   Code& code = code_[slot];
-  if (slot == 0) {
+  code = Code();
+  if (slot == 0 || (slot == kGraphModule && program_.seed % 2 == 0)) {
     const CUresult result = cuModuleLoadData(&code.module, kPtx);
     return result != CUDA_SUCCESS ? result
                                   : cuModuleGetFunction(&code.function, code.module, kKernelName);
@@ -129,7 +145,8 @@ CUresult Runner::LoadCode(int slot) {
                                                      code.library, kKernelName);
 }
 CUresult Runner::UnloadCode(int slot) {
-  return slot == 0 ? cuModuleUnload(code_[slot].module) : cuLibraryUnload(code_[slot].library);
+  const Code& code = code_[slot];
+  return code.module != nullptr ? cuModuleUnload(code.module) : cuLibraryUnload(code.library);
 }
 
 void Runner::SetUp() {
@@ -152,7 +169,7 @@ void Runner::SetUp() {
   for (int e = 0; e < kEvents; ++e) {
     Check(cuEventCreate(&events_[e], e % 2 == 0 ? CU_EVENT_DISABLE_TIMING : 0), "cuEventCreate");
   }
-  for (int m = 0; m < kModules; ++m) Check(LoadCode(m), "loading the kernel");
+  for (int m = 0; m <= kModules; ++m) Check(LoadCode(m), "loading the kernel");
   Check(cuCtxSynchronize(), "cuCtxSynchronize");
 }
 
@@ -171,7 +188,8 @@ void Runner::TearDown() {
   }
   for (CUstream stream : streams_) Check(cuStreamDestroy(stream), "cuStreamDestroy");
   for (CUevent event : events_) Check(cuEventDestroy(event), "cuEventDestroy");
-  for (int m = 0; m < kModules; ++m) Check(UnloadCode(m), "unloading the kernel");
+  for (int g = 0; g < kGraphs; ++g) DropGraph(g);
+  for (int m = 0; m <= kModules; ++m) Check(UnloadCode(m), "unloading the kernel");
 }
 
 void Runner::RunThread(int thread) {
@@ -189,10 +207,83 @@ void Runner::RunThread(int thread) {
   }
 }
 
-CUresult Runner::Launch(const Op& op) {
+CUresult Runner::CaptureNode(const Op& node, CUstream stream, int index, size_t place) {
+  if (node.kind == OpKind::kLaunch) return Launch(node, stream);
+  if (node.kind == OpKind::kFill) return cuMemsetD32Async(Device(node.to), node.a, kWords, stream);
+  if (node.kind == OpKind::kHostFunction) {
+    HostStep* step = &node_steps_[index][place];
+    *step = {Host(node.to), node.a, node.b};
+    return cuLaunchHostFunc(stream, RunHostStep, step);
+  }
+  return IsDevice(node.to) ? cuMemcpyDtoDAsync(Device(node.to), Device(node.from), kBytes, stream)
+                           : cuMemcpyDtoHAsync(Host(node.to), Device(node.from), kBytes, stream);
+}
+
+// Each node on the stream, or every second one on another that joins and comes back.
+void Runner::MakeGraph(const Op& op, int index) {
+  const auto check = [&](CUresult result) { Check(result, NameOf(op.kind), program_.seed, index); };
+  DropGraph(op.graph);
+  Graph& made = graphs_[op.graph];
+  node_steps_[index].resize(op.nodes.size());
+  CUstream streams[2];
+  CUevent event;
+  const std::lock_guard<std::mutex> lock(capture_mutex_);
+  for (CUstream& stream : streams) check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  check(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  check(cuStreamBeginCapture(streams[0], op.alias || program_.threads == 1
+                                             ? CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+                                             : CU_STREAM_CAPTURE_MODE_RELAXED));
+  for (size_t i = 0; i < op.nodes.size(); ++i) {
+    const CUstream stream = streams[op.a == 1 ? i % 2 : 0];
+    const CUstream before = streams[op.a == 1 ? (i + 1) % 2 : 0];
+    if (i > 0 && stream != before) {
+      check(cuEventRecord(event, before));
+      check(cuStreamWaitEvent(stream, event, 0));
+    }
+    check(CaptureNode(op.nodes[i], stream, index, i));
+  }
+  if (op.a == 1 && op.nodes.size() > 1) {
+    check(cuEventRecord(event, streams[1]));
+    check(cuStreamWaitEvent(streams[0], event, 0));
+  }
+  check(cuStreamEndCapture(streams[0], &made.graph));
+  size_t count = 1;
+  check(cuGraphGetRootNodes(made.graph, &made.first, &count));
+  check(cuGraphInstantiateWithFlags(&made.exec, made.graph, 0));
+  check(cuEventDestroy(event));
+  for (CUstream stream : streams) check(cuStreamDestroy(stream));
+}
+
+void Runner::ChangeGraph(const Op& op, int index) {
+  const Op& node = op.nodes[0];
+  KernelParams p = {Device(node.to), Device(node.from), kWords, node.a, node.b, node.rounds};
+  void* params[] = {&p.to, &p.from, &p.words, &p.a, &p.b, &p.rounds};
+  const CUfunction function = code_[kGraphModule].function;
+  CUDA_KERNEL_NODE_PARAMS change = {};
+  if (code_[kGraphModule].module != nullptr) {
+    change.func = function;
+  } else {
+    change.kern = reinterpret_cast<CUkernel>(function);
+  }
+  change.gridDimX = change.gridDimY = change.gridDimZ = 1;
+  change.blockDimX = kWords, change.blockDimY = change.blockDimZ = 1;
+  change.kernelParams = params;
+  const Graph& graph = graphs_[op.graph];
+  Check(cuGraphExecKernelNodeSetParams(graph.exec, graph.first, &change), NameOf(op.kind),
+        program_.seed, index);
+}
+
+void Runner::DropGraph(int slot) {
+  Graph& graph = graphs_[slot];
+  if (graph.exec == nullptr) return;
+  Check(cuGraphExecDestroy(graph.exec), "cuGraphExecDestroy", program_.seed);
+  Check(cuGraphDestroy(graph.graph), "cuGraphDestroy", program_.seed);
+  graph = Graph();
+}
+
+CUresult Runner::Launch(const Op& op, CUstream stream) {
   KernelParams p = {Device(op.to), Device(op.from), kWords, op.a, op.b, op.rounds};
   const CUfunction function = code_[op.module].function;
-  const CUstream stream = StreamOf(op);
   if (op.alias && op.b % 2 == 0) {
     size_t bytes = sizeof(p);
     void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &p, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
@@ -255,7 +346,7 @@ void Runner::DoStreamOp(const Op& op, int index) {
   CUresult result = CUDA_SUCCESS;
   switch (op.kind) {
     case OpKind::kLaunch:
-      result = Launch(op);
+      result = Launch(op, stream);
       break;
     case OpKind::kCopy:
       result = Copy(op);
@@ -282,6 +373,9 @@ void Runner::DoStreamOp(const Op& op, int index) {
       break;
     case OpKind::kEventWait:
       result = cuStreamWaitEvent(stream, events_[op.event], 0);
+      break;
+    case OpKind::kGraphLaunch:
+      result = cuGraphLaunch(graphs_[op.graph].exec, stream);
       break;
     case OpKind::kStreamSync:
       result = cuStreamSynchronize(stream);
@@ -313,9 +407,11 @@ void Runner::DoHandleOp(const Op& op, int index) {
       result = cuStreamDestroy(streams_[op.stream]);
       if (result == CUDA_SUCCESS) result = MakeStream(op.stream, op.a == 1);
       break;
-    case OpKind::kContextSync:
+    case OpKind::kContextSync: {
+      const std::lock_guard<std::mutex> lock(capture_mutex_);
       result = cuCtxSynchronize();
       break;
+    }
     case OpKind::kReloadModule:
       result = UnloadCode(op.module);
       if (result == CUDA_SUCCESS) result = LoadCode(op.module);
@@ -336,6 +432,10 @@ void Runner::Do(const Op& op, int index) {
       return;
     case OpKind::kNothing:
       return;
+    case OpKind::kMakeGraph:
+      return MakeGraph(op, index);
+    case OpKind::kGraphParams:
+      return ChangeGraph(op, index);
     case OpKind::kEventSync:
     case OpKind::kEventQuery:
     case OpKind::kRenewEvent:
