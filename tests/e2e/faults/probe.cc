@@ -56,7 +56,7 @@ Device Open(int ordinal) {
 }
 
 void Load(Device* device) {
-  CHECK_CU(cuModuleLoadData(&device->module, shim_order::kPtx));
+  CHECK_CU(cuModuleLoadData(&device->module, shim_order::Ptx(false).c_str()));
   CHECK_CU(cuModuleGetFunction(&device->step, device->module, shim_order::kKernelName));
 }
 

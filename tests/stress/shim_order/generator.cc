@@ -46,6 +46,12 @@ class Generator {
 
   Program Make() {
     while (static_cast<int>(program_.ops.size()) < length_) Step();
+    program_.after.resize(program_.ops.size());
+    for (size_t i = 0; i < program_.ops.size(); ++i) {
+      for (size_t x = 0; IsLaunch(i) && x < i; ++x) {
+        if (IsLaunch(x) && gpu_[i].test(x)) program_.after[i].push_back(static_cast<int>(x));
+      }
+    }
     return program_;
   }
 
@@ -73,6 +79,8 @@ class Generator {
   int PickPageable(int thread) {
     return PickOf(kDeviceBuffers + kPinnedBuffers, kPageableBuffers, thread);
   }
+
+  bool IsLaunch(size_t i) const { return program_.ops[i].kind == OpKind::kLaunch; }
 
   // --- what an operation that is about to be made would know ---
 

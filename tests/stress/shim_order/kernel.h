@@ -5,6 +5,7 @@
 #define SGPRS_TESTS_STRESS_SHIM_ORDER_KERNEL_H_
 
 #include <cstdint>
+#include <string>
 
 namespace shim_order {
 
@@ -18,29 +19,32 @@ struct KernelParams {
 };
 
 inline constexpr char kKernelName[] = "so_step";
-inline constexpr char kPtx[] = R"(
+inline constexpr int kNames = 256;  // so_step_0 ...: the same kernel, to be told apart in a log
+
+inline constexpr char kPtxHeader[] = R"(
 .version 6.0
 .target sm_70
 .address_size 64
-
-.visible .entry so_step(
-	.param .u64 so_step_param_0,
-	.param .u64 so_step_param_1,
-	.param .u32 so_step_param_2,
-	.param .u32 so_step_param_3,
-	.param .u32 so_step_param_4,
-	.param .u32 so_step_param_5
+)";
+inline constexpr char kPtxBody[] = R"(
+.visible .entry NAME(
+	.param .u64 NAME_param_0,
+	.param .u64 NAME_param_1,
+	.param .u32 NAME_param_2,
+	.param .u32 NAME_param_3,
+	.param .u32 NAME_param_4,
+	.param .u32 NAME_param_5
 )
 .maxntid 64, 1, 1
 {
 	.reg .pred 	%p<3>;
 	.reg .b32 	%r<9>;
 	.reg .b64 	%rd<8>;
-	ld.param.u64 	%rd1, [so_step_param_0];
-	ld.param.u64 	%rd2, [so_step_param_1];
-	ld.param.u32 	%r1, [so_step_param_2];
-	ld.param.u32 	%r2, [so_step_param_3];
-	ld.param.u32 	%r3, [so_step_param_4];
+	ld.param.u64 	%rd1, [NAME_param_0];
+	ld.param.u64 	%rd2, [NAME_param_1];
+	ld.param.u32 	%r1, [NAME_param_2];
+	ld.param.u32 	%r2, [NAME_param_3];
+	ld.param.u32 	%r3, [NAME_param_4];
 	mov.u32 	%r4, %tid.x;
 	setp.ge.u32 	%p1, %r4, %r1;
 	@%p1 bra 	DONE;
@@ -61,6 +65,18 @@ DONE:
 	ret;
 }
 )";
+
+// The module: so_step, and with `named` so_step_0 to so_step_255.
+inline std::string Ptx(bool named) {
+  std::string text = kPtxHeader;
+  for (int i = -1; i < (named ? kNames : 0); ++i) {
+    const std::string name = i < 0 ? kKernelName : kKernelName + ("_" + std::to_string(i));
+    std::string entry = kPtxBody;
+    for (size_t at; (at = entry.find("NAME")) != std::string::npos;) entry.replace(at, 4, name);
+    text += entry;
+  }
+  return text;
+}
 
 }  // namespace shim_order
 

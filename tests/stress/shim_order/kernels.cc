@@ -28,7 +28,15 @@ void StepWork(const SimgpuLaunch* launch, SimgpuWork* work) {
 
 const SimgpuKernel kKernels[] = {{"so_step", Step, StepWork}};
 
+// One body for all names.
+const SimgpuKernel kNamed = {"so_step_*", Step, StepWork};
+
 }  // namespace
+
+extern "C" __attribute__((visibility("default"))) const SimgpuKernel* simgpu_find_kernel(
+    const char* name) {
+  return std::strncmp(name, "so_step_", 8) == 0 ? &kNamed : nullptr;
+}
 
 extern "C" __attribute__((visibility("default")))
 const SimgpuKernelLibrary simgpu_kernel_library = {SIMGPU_KERNEL_LIBRARY_VERSION, 1, kKernels};

@@ -20,12 +20,18 @@ struct Options {
   int threads = 3;
   int length = 120;
   bool list = false;
+  bool order = false;
+  bool named = false;
 };
 
 bool Parse(int argc, char** argv, Options* options) {
   for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--list") == 0) {
-      options->list = true;
+    bool* flag = std::strcmp(argv[i], "--list") == 0    ? &options->list
+                 : std::strcmp(argv[i], "--order") == 0 ? &options->order
+                 : std::strcmp(argv[i], "--named") == 0 ? &options->named
+                                                        : nullptr;
+    if (flag != nullptr) {
+      *flag = true;
       continue;
     }
     if (i + 1 == argc) return false;
@@ -57,6 +63,16 @@ void List(const Program& program) {
   }
 }
 
+// "B: A A A": launch B begins after the launches A are over.
+void Order(const Program& program) {
+  for (size_t i = 0; i < program.ops.size(); ++i) {
+    if (program.ops[i].kind != OpKind::kLaunch) continue;
+    std::printf("%zu:", i);
+    for (int before : program.after[i]) std::printf(" %d", before);
+    std::printf("\n");
+  }
+}
+
 void Explain(const Program& program, const Results& got, const Results& wanted) {
   for (int b = 0; b < kBuffers; ++b) {
     if (got.buffers[b] != wanted.buffers[b]) std::printf("  buffer %d differs at the end\n", b);
@@ -75,20 +91,19 @@ int main(int argc, char** argv) {
   if (!Parse(argc, argv, &options)) {
     std::fprintf(stderr,
                  "usage: shim_order [--seed N] [--programs K] [--threads 1..%d] "
-                 "[--length OPERATIONS] [--list]\n",
+                 "[--length OPERATIONS] [--named] [--list] [--order]\n",
                  kMostThreads);
     return 2;
   }
-  if (!options.list) OpenDevice();
+  if (!options.list && !options.order) OpenDevice();
   bool all_good = true;
   for (uint64_t seed = options.seed; seed < options.seed + options.programs; ++seed) {
     const Program program = Generate(seed, options.threads, options.length);
-    if (options.list) {
-      List(program);
-      continue;
-    }
+    if (options.list) List(program);
+    if (options.order) Order(program);
+    if (options.list || options.order) continue;
     const Results wanted = Interpret(program);
-    const Results got = Run(program);
+    const Results got = Run(program, options.named);
     const bool good = Checksum(got) == Checksum(wanted);
     std::printf("%" PRIu64 " %016" PRIx64 " %s\n", seed, Checksum(got), good ? "ok" : "DIFFERS");
     if (!good) Explain(program, got, wanted);

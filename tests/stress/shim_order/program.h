@@ -84,6 +84,8 @@ struct Program {
   int threads = 1;
   bool blocking[kOwnStreams] = {};  // of the streams at the start
   std::vector<Op> ops;
+  // For each launch (by operation): the launches that are over on the device before it begins.
+  std::vector<std::vector<int>> after;
 };
 
 // What a run leaves behind: all buffers, and for each kHostRead the hash of what it saw.

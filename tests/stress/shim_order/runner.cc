@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "tests/stress/shim_order/kernel.h"
@@ -55,8 +56,10 @@ struct Graph {
 
 class Runner {
  public:
-  explicit Runner(const Program& program)
+  Runner(const Program& program, bool named)
       : program_(program),
+        named_(named),
+        ptx_(Ptx(named)),
         returned_(new std::atomic<bool>[program.ops.size()]()),
         host_steps_(program.ops.size()),
         node_steps_(program.ops.size()) {
@@ -81,7 +84,7 @@ class Runner {
   void Do(const Op& op, int index);
   void DoStreamOp(const Op& op, int index);
   void DoHandleOp(const Op& op, int index);
-  CUresult Launch(const Op& op, CUstream stream);
+  CUresult Launch(const Op& op, CUstream stream, int index = -1);
   CUresult Copy(const Op& op);
   CUresult SyncCopy(const Op& op);
   CUresult Fill(const Op& op);
@@ -109,7 +112,12 @@ class Runner {
     return IsDevice(buffer) ? Device(buffer) : reinterpret_cast<CUdeviceptr>(Host(buffer));
   }
 
+  // The kernel of operation `index` (-1: of a graph).
+  CUfunction FunctionOf(const Op& op, int index);
+
   const Program& program_;
+  const bool named_;
+  const std::string ptx_;
   std::unique_ptr<std::atomic<bool>[]> returned_;
   std::vector<HostStep> host_steps_;
   Results results_;
@@ -134,12 +142,12 @@ CUresult Runner::LoadCode(int slot) {
   Code& code = code_[slot];
   code = Code();
   if (slot == 0 || (slot == kGraphModule && program_.seed % 2 == 0)) {
-    const CUresult result = cuModuleLoadData(&code.module, kPtx);
+    const CUresult result = cuModuleLoadData(&code.module, ptx_.c_str());
     return result != CUDA_SUCCESS ? result
                                   : cuModuleGetFunction(&code.function, code.module, kKernelName);
   }
   const CUresult result =
-      cuLibraryLoadData(&code.library, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0);
+      cuLibraryLoadData(&code.library, ptx_.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0);
   return result != CUDA_SUCCESS ? result
                                 : cuLibraryGetKernel(reinterpret_cast<CUkernel*>(&code.function),
                                                      code.library, kKernelName);
@@ -281,9 +289,21 @@ void Runner::DropGraph(int slot) {
   graph = Graph();
 }
 
-CUresult Runner::Launch(const Op& op, CUstream stream) {
+CUfunction Runner::FunctionOf(const Op& op, int index) {
+  const Code& code = code_[op.module];
+  if (!named_ || index < 0) return code.function;
+  const std::string name = kKernelName + ("_" + std::to_string(index % kNames));
+  CUfunction function = nullptr;
+  Check(code.module != nullptr ? cuModuleGetFunction(&function, code.module, name.c_str())
+                               : cuLibraryGetKernel(reinterpret_cast<CUkernel*>(&function),
+                                                    code.library, name.c_str()),
+        name.c_str(), program_.seed, index);
+  return function;
+}
+
+CUresult Runner::Launch(const Op& op, CUstream stream, int index) {
   KernelParams p = {Device(op.to), Device(op.from), kWords, op.a, op.b, op.rounds};
-  const CUfunction function = code_[op.module].function;
+  const CUfunction function = FunctionOf(op, index);
   if (op.alias && op.b % 2 == 0) {
     size_t bytes = sizeof(p);
     void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &p, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
@@ -346,7 +366,7 @@ void Runner::DoStreamOp(const Op& op, int index) {
   CUresult result = CUDA_SUCCESS;
   switch (op.kind) {
     case OpKind::kLaunch:
-      result = Launch(op, stream);
+      result = Launch(op, stream, index);
       break;
     case OpKind::kCopy:
       result = Copy(op);
@@ -458,6 +478,6 @@ void OpenDevice() {
   Check(cuCtxSetCurrent(g_context), "cuCtxSetCurrent");
 }
 
-Results Run(const Program& program) { return Runner(program).Run(); }
+Results Run(const Program& program, bool named) { return Runner(program, named).Run(); }
 
 }  // namespace shim_order

@@ -11,8 +11,9 @@ namespace shim_order {
 // error, as everything here does: exit code 3, one line on stderr.
 void OpenDevice();
 
-// Runs one program, its threads at once. Blocks until all is over.
-Results Run(const Program& program);
+// Runs one program, its threads at once. Blocks until all is over. `named`: the launch that is
+// operation i runs the kernel so_step_i, so that the device's log tells them apart.
+Results Run(const Program& program, bool named);
 
 }  // namespace shim_order
 

@@ -4,6 +4,7 @@ forced switch at every stage it knows, and under a granter without any sense.
 
 $SHIM_ORDER_SEEDS: how many programs (CTest sets it). Each failure names the command that repeats it.
 """
+import json
 import os
 import subprocess
 import sys
@@ -38,6 +39,14 @@ def lines(output):
         if len(words) == 3 and words[0].isdigit():
             found[int(words[0])] = words[1]
     return found
+
+
+def fnv1a(name):
+    """As in the device's log."""
+    value = 0xCBF29CE484222325
+    for byte in name.encode():
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return f"{value:016x}"
 
 
 class Order(unittest.TestCase):
@@ -114,6 +123,77 @@ class Order(unittest.TestCase):
     def test_runtime_that_comes_and_goes(self):
         """Runtime lost and found again, with another pool each second time."""
         self.granted("--seed", "3", "--most", "8", "--life-ms", "300")
+
+    def several(self, stack):
+        """Four processes at once, each with programs of its own."""
+        each = max(1, min(BATCH, SEEDS // 4))
+        children = {}
+        for i in range(4):
+            seed = 1 + i * each
+            children[seed] = stack.start(SHIM_ORDER, "--seed", str(seed), "--programs", str(each), "--threads",
+                                         str(1 + seed % 4), name=f"order{i}", period_ns=5_000_000 * (i + 1))
+        for seed, child in children.items():
+            out, err = child.communicate(timeout=BATCH_SECONDS)
+            # Each program compares itself with what the host computed.
+            self.assertEqual(child.returncode, 0, f"shim_order --seed {seed} beside three others:\n{out}{err}")
+            self.assertEqual(len(lines(out)), each)
+
+    def test_several_processes(self):
+        """Under sgprsd, which moves them about."""
+        with self.stack(env={"SGPRS_FORCE_SWITCH": "1"}, policy="sgprs", partitions=3) as stack:
+            self.several(stack)
+
+    def test_several_processes_under_random_grants(self):
+        with self.stack(daemon=False) as stack:
+            granter = subprocess.Popen([GRANTER, "--socket", stack.socket, "--seed", "5", "--most", "6"])
+            stack.children.append(granter)
+            support.wait_until(lambda: os.path.exists(stack.socket), what="random_granter")
+            self.several(stack)
+
+    def check_log(self, seed, threads, rows):
+        """Every launch began after those that it has to come after were over."""
+        again = f"shim_order --named --seed {seed} --threads {threads}"
+        order = subprocess.run([SHIM_ORDER, "--order", "--seed", str(seed), "--threads", str(threads)],
+                               capture_output=True, text=True, check=True,
+                               env={"LD_LIBRARY_PATH": os.path.dirname(support.DRIVER)}).stdout
+        before = {int(line.split(":")[0]): [int(x) for x in line.split(":")[1].split()]
+                  for line in order.splitlines()}  # fmt: skip
+        names = {fnv1a(f"so_step_{i}"): i for i in before}
+        ran = {names[row["name_hash"]]: row for row in rows if row["name_hash"] in names}
+        self.assertEqual(sorted(ran), sorted(before), f"{again}: launches of the log")
+        for launch, earlier in before.items():
+            for other in earlier:
+                self.assertLessEqual(ran[other]["end_ns"], ran[launch]["start_ns"],
+                                     f"{again}: launch {launch} began before launch {other} was over")
+
+    def test_happens_before(self):
+        """By the device process's own log, under single random grants."""
+        with self.stack(daemon=False) as stack:
+            device_log = os.path.join(stack.dir, "device.log")
+            stack.simgpu.terminate()
+            stack.simgpu.wait()
+            stack.simgpu_args = ["--log", device_log]
+            stack.start_simgpu()
+            granter = subprocess.Popen([GRANTER, "--socket", stack.socket, "--seed", "4", "--most", "2"])
+            stack.children.append(granter)
+            support.wait_until(lambda: os.path.exists(stack.socket), what="random_granter")
+            pids = {}
+            for seed in range(1, 1 + max(8, SEEDS // 5)):
+                threads = 1 + seed % 4
+                child = stack.start(SHIM_ORDER, "--named", "--seed", str(seed), "--threads", str(threads))
+                _, err = child.communicate(timeout=BATCH_SECONDS)
+                self.assertEqual(child.returncode, 0, f"seed {seed}: {err}")
+                pids[child.pid] = (seed, threads)
+            stack.simgpu.terminate()  # all of the log is written
+            stack.simgpu.wait()
+            rows = {}
+            with open(device_log, encoding="utf-8") as file:
+                for line in file:
+                    row = json.loads(line)
+                    if row["kind"] == "kernel":
+                        rows.setdefault(row["pid"], []).append(row)
+            for pid, (seed, threads) in pids.items():
+                self.check_log(seed, threads, rows[pid])
 
 
 if __name__ == "__main__":
