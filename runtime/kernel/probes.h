@@ -61,6 +61,7 @@ class Probes {
   virtual int ring_fd() const = 0;
   // Hands over what is in the ring, at most `limit` records; in order per CPU, not per thread
   // group. Returns how many.
+  // NOLINTNEXTLINE(google-default-arguments): no override gives another one
   virtual size_t Drain(const std::function<void(const SgprsWakeRecord&)>& handler,
                        size_t limit = 4096) = 0;
   virtual ProbeCounts Counts() const = 0;
