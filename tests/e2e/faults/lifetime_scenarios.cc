@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes and contexts that end, fork or become something else while work is held.
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -173,7 +176,57 @@ void Handles(const Arguments&) {
   EXPECT(Value(buffer) == 200);
 }
 
-const Scenarios kScenarios = {{"exit-queued", ExitQueued},
+// collective FILE WHO ROUNDS: two processes, each of which needs the other's result before it goes
+// on.
+void Collective(const Arguments& arguments) {
+  Expect(arguments.size() >= 3, "collective FILE WHO ROUNDS");
+  const int file = open(arguments[0].c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  Expect(file >= 0 && ftruncate(file, 4096) == 0, "the shared file");
+  void* at = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  Expect(at != MAP_FAILED, "mmap");
+  auto* turns = static_cast<std::atomic<uint32_t>*>(at);
+  const int who = Number(arguments, 1, 0);
+  const Device d = Open();
+  const CUdeviceptr buffer = Buffer(0);
+  const CUstream stream = Stream();
+  for (uint32_t i = 1; i <= static_cast<uint32_t>(Number(arguments, 2, 100)); ++i) {
+    for (int k = 0; k < 8; ++k) CHECK_CU(Step(d, stream, buffer, buffer, 0, 1, 100, 64));
+    CHECK_CU(cuStreamSynchronize(stream));
+    // Release and acquire: the other process sees a whole round.
+    turns[who].store(i, std::memory_order_release);
+    while (turns[1 - who].load(std::memory_order_acquire) < i) usleep(50);
+  }
+  EXPECT(Value(buffer) == static_cast<uint32_t>(8 * Number(arguments, 2, 100)));
+}
+
+// What the program is told of memory.
+void MemoryView(const Arguments&) {
+  const Device d = Open();
+  CUdeviceptr device = 0, managed = 0;
+  void* host = nullptr;
+  size_t before = 0, after = 0, total = 0;
+  const CUdeviceptr buffer = Buffer(0);
+  CHECK_CU(Step(d, nullptr, buffer, buffer, 0, 1));
+  CHECK_CU(cuCtxSynchronize());
+  CHECK_CU(cuMemGetInfo(&before, &total));
+  CHECK_CU(cuMemAlloc(&device, 64 << 20));
+  CHECK_CU(cuMemAllocManaged(&managed, 1 << 20, CU_MEM_ATTACH_GLOBAL));
+  CHECK_CU(cuMemHostAlloc(&host, 1 << 20, 0));
+  CHECK_CU(cuMemGetInfo(&after, &total));
+  std::printf("total %zu taken %zu\n", total, before - after);
+  for (const CUdeviceptr at : {device, managed, reinterpret_cast<CUdeviceptr>(host)}) {
+    unsigned type = 0, is_managed = 0;
+    CHECK_CU(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at));
+    CHECK_CU(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at));
+    std::printf("type %u managed %u\n", type, is_managed);
+  }
+  CUdeviceptr huge = 0;
+  EXPECT_CU(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&huge, size_t{1} << 46));
+}
+
+const Scenarios kScenarios = {{"collective", Collective},
+                              {"memory-view", MemoryView},
+                              {"exit-queued", ExitQueued},
                               {"exec-queued", ExecQueued},
                               {"fork-before", ForkBefore},
                               {"fork-after", ForkAfter},
