@@ -217,13 +217,21 @@ bool Recording() {
 
 bool AttachOnce() {
   Session* s = TheSession();
-  if (s->mode.load(std::memory_order_acquire) != Mode::kUnattached) return Recording();
+  const Mode mode = s->mode.load(std::memory_order_acquire);
+  static thread_local bool attaching = false;
+  if (attaching || (mode != Mode::kUnattached && mode != Mode::kAttaching)) return Recording();
   CUcontext context = nullptr;
   // Nothing to be scheduled yet.
   if (SGPRS_REAL(cuCtxGetCurrent)(&context) != CUDA_SUCCESS || context == nullptr) return false;
   const RelaxedCapture relaxed;
+  // A thread that launches while another registers waits for it: some ms, 3 s at most. Its launch
+  // would escape.
   FutexLock lock(&s->attach_lock);
   if (s->mode.load(std::memory_order_acquire) != Mode::kUnattached) return Recording();
+  struct Attaching {
+    Attaching() { attaching = true; }
+    ~Attaching() { attaching = false; }
+  } const scope;
   s->mode.store(Mode::kAttaching, std::memory_order_relaxed);
   OncePerProcess(s);
   char reason[256] = "";

@@ -34,7 +34,7 @@ inline constexpr uint64_t kArenaBytes = 16u << 20;
 
 enum class Mode : uint32_t {
   kUnattached = 0,  // nothing launched yet
-  kAttaching,       // one thread is registering; others go to the driver meanwhile
+  kAttaching,       // one thread is registering; others that launch wait for it
   kRecording,
   kBypass,    // for good: direct calls, counted
   kRefused,   // SGPRS_REQUIRE: launches answer CUDA_ERROR_NOT_PERMITTED

@@ -7,7 +7,7 @@ from probe_case import ProbeCase
 # What is drained, or goes to the driver for its own answer, counts there as a launch past the lane.
 SCENARIOS = {
     "callbacks": 0, "shaped": 0, "pools": 0, "cooperative": 0, "managed": 0, "registered": 0, "values": 0,
-    "stream-attributes": 0,
+    "stream-attributes": 0, "large-arguments": 0, "per-thread": 0,
     "launches": 0,  # those that the driver refuses are none
     "shared-memory": 0,
 }  # fmt: skip

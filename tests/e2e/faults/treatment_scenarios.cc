@@ -2,12 +2,25 @@
 // One scenario a treatment of the driver's calls: what is recorded, drained, answered keeps its
 // meaning.
 #include <atomic>
+#include <cstddef>
 #include <cstring>
 #include <thread>
 #include <vector>
 
 #include "tests/e2e/faults/probe.h"
 #include "tests/stress/shim_order/kernel.h"
+
+// Entries that a header shows only to programs compiled so.
+extern "C" {
+decltype(cuLaunchKernel) cuLaunchKernel_ptsz;
+decltype(cuEventRecord) cuEventRecord_ptsz;
+decltype(cuStreamWaitEvent) cuStreamWaitEvent_ptsz;
+decltype(cuStreamSynchronize) cuStreamSynchronize_ptsz;
+decltype(cuStreamQuery) cuStreamQuery_ptsz;
+decltype(cuMemsetD32Async) cuMemsetD32Async_ptsz;
+decltype(cuMemcpyDtoHAsync) cuMemcpyDtoHAsync_v2_ptsz;
+decltype(cuMemcpyHtoD) cuMemcpyHtoD_v2_ptds;
+}
 
 namespace probe {
 namespace {
@@ -278,7 +291,86 @@ void StreamAttributes(const Arguments&) {
   EXPECT(Value(buffer) == 10);
 }
 
-const Scenarios kScenarios = {{"callbacks", Callbacks},
+// The most bytes of arguments that a launch can have, in all three ways of giving them, in a graph
+// too.
+void LargeArguments(const Arguments&) {
+  Open();
+  const CUdeviceptr buffer = Buffer(0);
+  const CUstream stream = Stream();
+  CUmodule module;
+  CUfunction large;
+  CHECK_CU(cuModuleLoadData(&module, shim_order::kLargePtx));
+  CHECK_CU(cuModuleGetFunction(&large, module, shim_order::kLargeName));
+  static shim_order::LargeParams p;
+  static_assert(offsetof(shim_order::LargeParams, last) == 32760);
+  p.to = buffer;
+  void* params[] = {&p};
+  size_t bytes = shim_order::kLargeBytes;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &p, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                   CU_LAUNCH_PARAM_END};
+  // More than the arena holds: the application waits as on a full queue.
+  for (uint32_t i = 1; i <= 1500; ++i) {
+    p.first = i, p.last = 1000 * i;
+    CHECK_CU(cuLaunchKernel(large, 1, 1, 1, kWords, 1, 1, 0, stream, i % 2 == 0 ? params : nullptr,
+                            i % 2 == 0 ? nullptr : extra));
+    p.first = p.last = 0;
+    if (i % 500 == 0) {
+      CHECK_CU(cuStreamSynchronize(stream));
+      EXPECT(Value(buffer) == 1001 * i);
+    }
+  }
+  CUgraph graph;
+  CUgraphExec exec;
+  p.first = 3, p.last = 4;
+  CHECK_CU(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CHECK_CU(cuLaunchKernel(large, 1, 1, 1, kWords, 1, 1, 0, stream, params, nullptr));
+  CHECK_CU(cuStreamEndCapture(stream, &graph));
+  p.first = p.last = 0;
+  CHECK_CU(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  for (int i = 0; i < 20; ++i) {
+    CHECK_CU(cuMemsetD32Async(buffer, 0, kWords, stream));
+    CHECK_CU(cuGraphLaunch(exec, stream));
+    CHECK_CU(cuStreamSynchronize(stream));
+    EXPECT(Value(buffer) == 7);
+  }
+}
+
+// The entries of programs that were compiled for per-thread default streams.
+void PerThread(const Arguments&) {
+  const Device d = Open();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&d] {
+      CHECK_CU(cuCtxSetCurrent(d.context));
+      CUdeviceptr buffer = 0, zero = 0;
+      CHECK_CU(cuMemAlloc(&buffer, kWords * 4));
+      CHECK_CU(cuMemAlloc(&zero, kWords * 4));
+      uint32_t words[kWords] = {};
+      CUevent event;
+      CHECK_CU(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+      CHECK_CU(cuMemsetD32Async_ptsz(buffer, 0, kWords, nullptr));
+      CHECK_CU(cuMemcpyHtoD_v2_ptds(zero, words, sizeof(words)));
+      for (uint32_t i = 1; i <= 40; ++i) {
+        shim_order::KernelParams p = {buffer, zero, kWords, 1, 1, 20};
+        void* params[] = {&p.to, &p.from, &p.words, &p.a, &p.b, &p.rounds};
+        CHECK_CU(cuLaunchKernel_ptsz(d.step, 1, 1, 1, kWords, 1, 1, 0, nullptr, params, nullptr));
+        CHECK_CU(cuEventRecord_ptsz(event, nullptr));
+        CHECK_CU(cuStreamWaitEvent_ptsz(nullptr, event, 0));
+        if (i % 8 != 0) continue;
+        CHECK_CU(cuMemcpyDtoHAsync_v2_ptsz(words, buffer, sizeof(words), nullptr));
+        CHECK_CU(cuStreamSynchronize_ptsz(nullptr));
+        EXPECT(words[kWords - 1] == i);
+        EXPECT(cuStreamQuery_ptsz(nullptr) == CUDA_SUCCESS);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK_CU(cuCtxSynchronize());
+}
+
+const Scenarios kScenarios = {{"large-arguments", LargeArguments},
+                              {"per-thread", PerThread},
+                              {"callbacks", Callbacks},
                               {"shaped", Shaped},
                               {"pools", Pools},
                               {"launches", Launches},

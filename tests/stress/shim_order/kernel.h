@@ -78,6 +78,42 @@ inline std::string Ptx(bool named) {
   return text;
 }
 
+// The largest parameters that a kernel can have: to[i] = first + last, for 64 words.
+struct LargeParams {
+  uint64_t to;
+  uint32_t first;
+  uint32_t between[8187];
+  uint32_t last;
+};
+inline constexpr size_t kLargeBytes = 32764;
+
+inline constexpr char kLargeName[] = "so_large";
+inline constexpr char kLargePtx[] = R"(
+.version 8.1
+.target sm_70
+.address_size 64
+
+.visible .entry so_large(
+	.param .align 4 .b8 so_large_param_0[32764]
+)
+{
+	.reg .b32 	%r<4>;
+	.reg .b64 	%rd<4>;
+	ld.param.u32 	%r1, [so_large_param_0+8];
+	ld.param.u32 	%r2, [so_large_param_0+32760];
+	add.u32 	%r1, %r1, %r2;
+	ld.param.u32 	%r2, [so_large_param_0];
+	ld.param.u32 	%r3, [so_large_param_0+4];
+	mov.b64 	%rd1, {%r2, %r3};
+	cvta.to.global.u64 	%rd2, %rd1;
+	mov.u32 	%r2, %tid.x;
+	mul.wide.u32 	%rd3, %r2, 4;
+	add.s64 	%rd2, %rd2, %rd3;
+	st.global.u32 	[%rd2], %r1;
+	ret;
+}
+)";
+
 }  // namespace shim_order
 
 #endif  // SGPRS_TESTS_STRESS_SHIM_ORDER_KERNEL_H_

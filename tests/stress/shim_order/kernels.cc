@@ -26,7 +26,18 @@ void StepWork(const SimgpuLaunch* launch, SimgpuWork* work) {
   *work = {Param<uint32_t>(launch, 5) * 2e5, 1024};
 }
 
-const SimgpuKernel kKernels[] = {{"so_step", Step, StepWork}};
+// LargeParams of kernel.h.
+void Large(const SimgpuLaunch* launch) {
+  const auto* bytes = static_cast<const unsigned char*>(launch->params[0]);
+  uint32_t* to;
+  uint32_t first, last;
+  std::memcpy(&to, bytes, sizeof(to));
+  std::memcpy(&first, bytes + 8, sizeof(first));
+  std::memcpy(&last, bytes + 32760, sizeof(last));
+  for (uint32_t i = 0; i < 64; ++i) to[i] = first + last;
+}
+
+const SimgpuKernel kKernels[] = {{"so_step", Step, StepWork}, {"so_large", Large, nullptr}};
 
 // One body for all names.
 const SimgpuKernel kNamed = {"so_step_*", Step, StepWork};
@@ -39,4 +50,4 @@ extern "C" __attribute__((visibility("default"))) const SimgpuKernel* simgpu_fin
 }
 
 extern "C" __attribute__((visibility("default")))
-const SimgpuKernelLibrary simgpu_kernel_library = {SIMGPU_KERNEL_LIBRARY_VERSION, 1, kKernels};
+const SimgpuKernelLibrary simgpu_kernel_library = {SIMGPU_KERNEL_LIBRARY_VERSION, 2, kKernels};
