@@ -88,12 +88,45 @@ CUresult BeforeDirectLaunch() {
   return CUDA_SUCCESS;
 }
 
+namespace {
+
+// Errors after which the driver answers nothing else in this context.
+bool IsSticky(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_MPS_CLIENT_TERMINATED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// From here on every call gets that answer from the driver, at once.
+void LeaveToTheDriver(Session* s) {
+  Mode recording = Mode::kRecording;
+  s->mode.compare_exchange_strong(recording, Mode::kBypass, std::memory_order_acq_rel);
+}
+
+}  // namespace
+
 CUresult WithDeferredError(CUresult result) {
   Session* s = TheSession();
+  if (IsSticky(result)) LeaveToTheDriver(s);
   if (result != CUDA_SUCCESS || s->deferred_error.load(std::memory_order_relaxed) == CUDA_SUCCESS) {
     return result;
   }
-  return s->deferred_error.exchange(CUDA_SUCCESS, std::memory_order_relaxed);
+  const CUresult late = s->deferred_error.exchange(CUDA_SUCCESS, std::memory_order_relaxed);
+  if (IsSticky(late)) LeaveToTheDriver(s);
+  return late;
 }
 
 namespace {

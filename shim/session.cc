@@ -56,10 +56,26 @@ void AfterForkInChild() {
   (void)fresh;
 }
 
+void WaitIssuerStopped(Session* s) {
+  const timespec moment = ToTimespec(1 * kNsPerMs);
+  for (int i = 0; i < 50 && s->issuer_running.load(std::memory_order_acquire); ++i) {
+    nanosleep(&moment, nullptr);
+  }
+}
+
 // exit() runs while our threads live: they stop touching the driver before it is torn down.
 void AtExit() {
   Session* s = TheSession();
-  if (s->pid != getpid() || s->mode.load() != Mode::kRecording) return;
+  if (s->pid != getpid() || s->lane == nullptr) return;
+  if (s->mode.load() == Mode::kBypass) {
+    // The context is gone or dead: only our threads have to stop.
+    TheGraphTable()->Stop(50 * kNsPerMs);
+    s->mode.store(Mode::kExiting);
+    lane::Ring(&s->lane->issuer_doorbell);
+    WaitIssuerStopped(s);
+    return;
+  }
+  if (s->mode.load() != Mode::kRecording) return;
   s->record_lock.lock();
   s->mode.store(Mode::kFlushing);  // nothing more is recorded; the issuer goes on without grants
   lane::Ring(&s->lane->issuer_doorbell);
@@ -71,10 +87,7 @@ void AtExit() {
   s->mode.store(Mode::kExiting);
   lane::Ring(&s->lane->issuer_doorbell);
   s->record_lock.unlock();
-  const timespec moment = ToTimespec(1 * kNsPerMs);
-  for (int i = 0; i < 50 && s->issuer_running.load(std::memory_order_acquire); ++i) {
-    nanosleep(&moment, nullptr);
-  }
+  WaitIssuerStopped(s);
   // So that the runtime's counts are whole; work that goes on for long is not waited for.
   WaitCompleted(s, 200 * kNsPerMs);
 }

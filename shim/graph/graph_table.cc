@@ -95,10 +95,16 @@ void GraphTable::Add(CUgraphExec exec, CUgraph graph, unsigned long long flags) 
   if (why == nullptr && !SGPRS_HAS(cuStreamBeginCaptureToGraph)) why = "the driver is too old";
   if (why != nullptr) Fix(row, why);
   Remove(exec);  // a handle that is given out again
-  FutexLock lock(&mutex_);
-  GraphRow** bucket = Bucket(exec);
-  row->next = *bucket;
-  *bucket = row;
+  {
+    FutexLock lock(&mutex_);
+    GraphRow** bucket = Bucket(exec);
+    row->next = *bucket;
+    *bucket = row;
+  }
+  // In the background, so that the first launch mostly finds its copy.
+  if (Recording() && !DoneForCopies(*row) && TheSession()->backend->HasPartitions()) {
+    for (uint32_t p = 0; p < TheSession()->partition_count; ++p) Ask(row, p);
+  }
 }
 
 GraphRow* GraphTable::Find(CUgraphExec exec) {

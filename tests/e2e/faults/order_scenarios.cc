@@ -180,6 +180,29 @@ void Errors(const Arguments&) {
   EXPECT(Value(buffer) == 1);
 }
 
+// After a kernel that faults: what each call answers, in a line.
+void Sticky(const Arguments&) {
+  const Device d = Open();
+  const CUdeviceptr buffer = Buffer(0);
+  const CUstream stream = Stream();
+  const CUevent event = Event();
+  CUdeviceptr more = 0;
+  uint32_t words[kWords];
+  for (int i = 0; i < 10; ++i) Step(d, stream, buffer, buffer, 0, 1, 5);
+  std::printf("%d", cuStreamSynchronize(stream));
+  std::printf(" %d", cuStreamSynchronize(stream));
+  std::printf(" %d", Step(d, stream, buffer, buffer, 0, 1));
+  std::printf(" %d", Step(d, nullptr, buffer, buffer, 0, 1));
+  std::printf(" %d", cuEventRecord(event, stream));
+  std::printf(" %d", cuMemcpyDtoH(words, buffer, sizeof(words)));
+  std::printf(" %d", cuMemcpyDtoHAsync(words, buffer, sizeof(words), stream));
+  std::printf(" %d", cuStreamQuery(stream));
+  std::printf(" %d", cuMemAlloc(&more, 64));
+  std::printf(" %d", cuCtxSynchronize());
+  std::printf(" %d\n", cuLaunchHostFunc(
+                           stream, [](void*) {}, nullptr));
+}
+
 void OnSignal(int) {}
 
 // A process whose every wait is interrupted.
@@ -245,7 +268,7 @@ void Contexts(const Arguments& arguments) {
 
 const Scenarios kScenarios = {
     {"crossed", Crossed}, {"queries", Queries}, {"null-order", NullOrder}, {"threads", Threads},
-    {"errors", Errors},   {"signals", Signals}, {"contexts", Contexts}};
+    {"errors", Errors},   {"signals", Signals}, {"sticky", Sticky},        {"contexts", Contexts}};
 
 }  // namespace
 }  // namespace probe

@@ -46,6 +46,17 @@ class Order(ProbeCase):
         self.everywhere("errors")
 
 
+    def test_sticky_errors_stay_sticky(self):
+        """After a kernel that faults, each call answers what it answers bare, at once."""
+        with probe_stack(daemon=False, env={"SGPRS_SIMGPU_FAULT": "so_step:5:700"}) as stack:
+            bare = stack.run(PROBE, "sticky", shim=False)
+            self.ran(bare)
+            self.assertIn("700", bare.stdout)
+            random_granter(stack, "--most", "3")
+            for _ in range(3):
+                self.assertEqual(stack.run(PROBE, "sticky", timeout=30).stdout, bare.stdout)
+
+
 class Contexts(ProbeCase):
     """One context is scheduled; others work, and their launches are counted."""
 
