@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "shim/issue/virtual_stream.h"
+#include "shim/record/event_table.h"
 #include "shim/session.h"
 
 namespace sgprs::shim {
@@ -69,41 +70,6 @@ SgprsEscape WhyNoStream();
 
 // Result of a synchronising call, or the first error of an item that was issued late.
 CUresult WithDeferredError(CUresult result);
-
-// The application's events: where each was made, and its latest recorded use. Any thread, no lock.
-class EventTable {
- public:
-  // The driver made it, in `context`.
-  void Made(CUevent event, CUcontext context);
-  // It is about to be destroyed: its cell is free for another handle.
-  void Gone(CUevent event);
-  // nullptr: not a known event, so the driver has to judge it.
-  CUcontext ContextOf(CUevent event);
-  // Process index after the latest recorded item that uses `event`; 0 = none.
-  uint64_t Upto(CUevent event);
-  void Note(CUevent event, uint64_t upto);
-  // The event is shared with other processes: its records must be the driver's at once.
-  void NeverDefer(CUevent event);
-  bool Deferrable(CUevent event);
-  // Recorded in capture `id`, where the driver knows it and nobody else does; until Note().
-  void NoteCaptured(CUevent event, uint64_t id);
-  uint64_t CaptureOf(CUevent event);  // 0 = none
-  // Only for a forked child.
-  void ResetAfterFork();
-
- private:
-  struct Cell {
-    std::atomic<CUevent> handle;
-    std::atomic<CUcontext> context;
-    std::atomic<uint64_t> upto;
-    std::atomic<uint64_t> capture;
-    std::atomic<bool> never_defer;
-  };
-  static constexpr uint32_t kCells = 16384;
-  Cell* CellOf(CUevent event);
-  Cell cells_[kCells];
-};
-EventTable* TheEventTable();
 
 // True if the item before process index `upto` was handed to the driver.
 inline bool IsIssued(uint64_t upto) {
