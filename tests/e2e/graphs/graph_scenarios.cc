@@ -30,8 +30,8 @@ CUgraphExec Instantiate(CUgraph graph) {
   return exec;
 }
 
-// replay KERNELS LAUNCHES ROUNDS BLOCKS PAUSE_US: jobs of one launch each, with a synchronisation
-// and a pause after each.
+// replay KERNELS LAUNCHES ROUNDS BLOCKS PAUSE_US EACH: jobs of EACH launches, with a
+// synchronisation and a pause after each job.
 void Replay(const Arguments& arguments) {
   const int kernels = Number(arguments, 0, 10);
   const int launches = Number(arguments, 1, 20);
@@ -43,8 +43,10 @@ void Replay(const Arguments& arguments) {
       Chain(d, buffer, zero, kernels, rounds, static_cast<uint32_t>(Number(arguments, 3, 1))));
   CUstream stream;
   CHECK_CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  const int each = Number(arguments, 5, 1);
   for (int i = 0; i < launches; ++i) {
     CHECK_CU(cuGraphLaunch(exec, stream));
+    if ((i + 1) % each != 0) continue;
     CHECK_CU(cuStreamSynchronize(stream));
     usleep(static_cast<useconds_t>(Number(arguments, 4, 0)));
   }

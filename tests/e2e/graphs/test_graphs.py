@@ -23,6 +23,17 @@ class Graphs(ProbeCase):
         # Every kernel of every launch is counted.
         self.assertEqual(task["counters"]["kernels"], KERNELS * LAUNCHES)
 
+    def test_stages_end_at_graph_launches(self):
+        """A job of twelve launches is learnt, cut into stages, and moved at each."""
+        with probe_stack(policy="sgprs", partitions=3, env={"SGPRS_FORCE_SWITCH": "1"}) as stack:
+            self.ran(stack.run(PROBE, "replay", "6", "480", "20", "30", "5000", "12", period_ns=20_000_000, cls="low",
+                               name="probe"))
+            task = next(t for t in stack.json("tasks")["tasks"] if t["name"] == "probe")
+        counters = task["counters"]
+        self.assertEqual(counters["kernels"], 6 * 480)
+        self.assertGreater(counters["stages_completed"], 2 * counters["jobs_completed"], counters)
+        self.assertGreater(counters["switches"], counters["jobs_completed"], counters)
+
     def test_on_two_streams_and_destroyed_while_held(self):
         self.everywhere("graph-two-streams")
 
