@@ -27,6 +27,16 @@ int Compare(const void* a, const void* b) {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
+// What every attribute is that was never set.
+bool IsZero(const CUlaunchAttributeValue& value) {
+  unsigned char bytes[sizeof(value)];
+  memcpy(bytes, &value, sizeof(value));
+  for (const unsigned char byte : bytes) {
+    if (byte != 0) return false;
+  }
+  return true;
+}
+
 // Attributes that a kernel node carries. False: one that ties it to what a copy is not.
 bool ReadAttributes(GraphNode* node) {
   static constexpr CUlaunchAttributeID kIds[] = {
@@ -41,14 +51,13 @@ bool ReadAttributes(GraphNode* node) {
       CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE,
   };
   static_assert(sizeof(kIds) / sizeof(kIds[0]) <= kGraphAttributes);
-  static const CUlaunchAttributeValue kZero = {};
   for (const CUlaunchAttributeID id : kIds) {
     CUlaunchAttributeValue value;
     memset(&value, 0, sizeof(value));
     // A driver that does not know the attribute has none of it.
     if (SGPRS_REAL(cuGraphKernelNodeGetAttribute)(node->origin, id, &value) != CUDA_SUCCESS)
       continue;
-    if (memcmp(&value, &kZero, sizeof(value)) == 0) continue;
+    if (IsZero(value)) continue;
     if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE) return false;
     CUlaunchAttribute* attribute = &node->attributes[node->attribute_count++];
     memset(attribute, 0, sizeof(*attribute));
