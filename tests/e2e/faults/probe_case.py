@@ -54,8 +54,11 @@ class ProbeCase(unittest.TestCase):
             self.ran(bare)
             self.ran(stack.run(PROBE, *scenario), silent=False)
             random_granter(stack, "--seed", "1", "--most", "3")
+            stack.env["SGPRS_SHIM_LOG"] = os.path.join(stack.dir, "shim.log")
             for _ in range(seeds):
                 self.ran(stack.run(PROBE, *scenario))
+            # Nothing stalled until the shim gave up waiting for the runtime.
+            self.assertNotIn("no grant for", stack.log("shim.log"))
         with probe_stack(policy="sgprs") as stack:
             self.ran(stack.run(PROBE, *scenario, name="probe"))
             return next(t for t in stack.json("tasks")["tasks"] if t["name"] == "probe")
