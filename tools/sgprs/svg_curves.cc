@@ -283,7 +283,8 @@ std::string DrawCurves(const CurveFigure& figure) {
   const Range x = XRange(figure);
   for (size_t i = 0; i < figure.panels.size(); ++i) {
     const double left = kMargin + static_cast<double>(i % columns) * (panel_width + kGap) + kLeft;
-    const double upper = top + static_cast<double>(i / columns) * panel_height + kTop;
+    const size_t row = i / columns;
+    const double upper = top + static_cast<double>(row) * panel_height + kTop;
     const CurvePanel& panel = figure.panels[i];
     DrawPanel(&svg, {{left, upper, kPlotWidth, kPlotHeight}, x, YRange(figure, panel.y_key)}, panel,
               figure.x_label);

@@ -44,7 +44,8 @@ STAND_IN_API cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* st
 }
 
 STAND_IN_API size_t cudnnGetVersion(void) {
-  return static_cast<size_t>(kVersion[0] * 10000 + kVersion[1] * 100 + kVersion[2]);
+  const int version = kVersion[0] * 10000 + kVersion[1] * 100 + kVersion[2];
+  return static_cast<size_t>(version);
 }
 STAND_IN_API size_t cudnnGetCudartVersion(void) { return CUDART_VERSION; }
 STAND_IN_API cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int* value) {

@@ -92,9 +92,10 @@ template <typename Params>
 CUgraphNodeParams Form(CUgraphNodeType type, const Params& params) {
   CUgraphNodeParams form;
   memset(&form, 0, sizeof(form));
-  static_assert(sizeof(params) <= sizeof(form.reserved1));
+  constexpr size_t kBytes = sizeof(Params);  // NOLINT(bugprone-sizeof-expression): a handle, too
+  static_assert(kBytes <= sizeof(form.reserved1));
   form.type = type;
-  memcpy(&form.kernel, &params, sizeof(params));
+  memcpy(&form.kernel, &params, kBytes);
   return form;
 }
 

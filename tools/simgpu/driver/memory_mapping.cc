@@ -130,7 +130,10 @@ CUresult MemoryTable::Unmap(CUdeviceptr pointer, size_t bytes) {
   if (mapped.empty()) return CUDA_ERROR_INVALID_VALUE;
   for (Allocation* one : mapped) {
     PhysicalMemory* memory = one->physical;
-    mmap(At(one->base), one->bytes, PROT_NONE, kReservedFlags | MAP_FIXED, -1, 0);
+    if (mmap(At(one->base), one->bytes, PROT_NONE, kReservedFlags | MAP_FIXED, -1, 0) ==
+        MAP_FAILED) {
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     ranges_.erase(one->base);
     --memory->mappings;
     DropPhysicalIfUnused(memory);

@@ -49,7 +49,8 @@ inline T Narrow(From value) {
 template <typename T>
 T Param(const SimgpuLaunch* launch, uint32_t index, size_t offset = 0) {
   T value;
-  memcpy(&value, static_cast<const char*>(launch->params[index]) + offset, sizeof(value));
+  constexpr size_t kBytes = sizeof(T);  // NOLINT(bugprone-sizeof-expression): a pointer, too
+  memcpy(&value, static_cast<const char*>(launch->params[index]) + offset, kBytes);
   return value;
 }
 
