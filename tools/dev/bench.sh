@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 shopt -s nullglob
 mkdir -p build/bench
-programs=(build/tests/bin/*_bench build/bin/*_bench)
+programs=(build/tests/bin/*_bench)
 [ ${#programs[@]} -gt 0 ] || { echo "bench: no benchmark was built" >&2; exit 1; }
 for program in "${programs[@]}"; do
   name=$(basename "$program")
