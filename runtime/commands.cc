@@ -110,6 +110,11 @@ Reply RunVersion(Daemon*, std::string_view rest) {
                          SGPRS_ABI_MINOR)};
 }
 
+Reply RunRecording(Daemon* daemon, std::string_view rest) {
+  if (!rest.empty()) return {kUsage, "recording takes no argument, not '" + OneLine(rest) + "'"};
+  return {0, daemon->recording().Json()};
+}
+
 struct CommandRow {
   std::string_view name;
   bool reads_without_argument;  // allowed for everybody as long as it has no argument
@@ -118,7 +123,7 @@ struct CommandRow {
 constexpr CommandRow kCommands[] = {
     {"policy", true, &RunPolicy},   {"overload", true, &RunOverload},
     {"trace", false, &RunTrace},    {"shutdown", false, &RunShutdown},
-    {"version", true, &RunVersion},
+    {"version", true, &RunVersion}, {"recording", true, &RunRecording},
 };
 
 }  // namespace

@@ -54,6 +54,7 @@ class Daemon : public ingress::ControlHandler {
   // Path of the trace that ended. Error kNotFound: none is being written.
   Result<std::string> StopTrace();
   void Shutdown() { loop_->Stop(); }
+  const Recording& recording() const { return *recording_; }
   const std::string& socket_path() const { return listener_->path(); }
 
   // ControlHandler

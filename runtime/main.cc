@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <memory>
 
 #include "runtime/base/environment.h"
 #include "runtime/base/unique_fd.h"
 #include "runtime/daemon.h"
+#include "runtime/kernel/probes.h"
 #include "runtime/loop/loop.h"
+#include "runtime/observe/text.h"
 #include "runtime/options.h"
 #include "runtime/simulated_device.h"
 
@@ -49,6 +52,15 @@ void WatchDevice(loop::Loop* loop, const SimulatedDevice* device, loop::WatchId*
     spdlog::error("the simulated device ended");
     loop->Remove(*watch);
   });
+}
+
+// Two lines: the level, and why it is no better one. By really loading, as a daemon with this
+// configuration and these rights would.
+int CheckProbes(const Options& options) {
+  const std::unique_ptr<kernel::Probes> probes = kernel::Probes::Load(
+      {.enabled = options.config.probes, .min_wait_ns = options.config.min_wait_ns});
+  fmt::print("{}\n{}\n", NameOf(probes->level()), observe::OneLine(probes->why()));
+  return kExitOk;
 }
 
 int Run(const Options& options) {
@@ -91,6 +103,7 @@ int main(int argc, char** argv) {
   sgprs::runtime::Options options;
   const sgprs::runtime::ParseResult parsed = sgprs::runtime::ParseOptions(argc, argv, &options);
   if (!parsed.run) return parsed.exit_code;
+  if (options.check_probes) return sgprs::runtime::CheckProbes(options);
   if (!options.check) return sgprs::runtime::Run(options);
   const sgprs::Result<std::string> text = sgprs::runtime::CheckText(options);
   if (!text.ok()) return sgprs::runtime::Fail(text.status());

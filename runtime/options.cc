@@ -28,6 +28,7 @@ struct Overrides {
   std::string oversubscription;
   std::string socket;
   std::string trace;
+  std::string job_log;
   std::string log;
 };
 
@@ -83,6 +84,7 @@ Status Apply(const Overrides& overrides, pool::Config* config) {
     if (!set.ok()) return set;
   }
   if (!overrides.trace.empty()) config->trace_file = overrides.trace;
+  if (!overrides.job_log.empty()) config->job_log_directory = overrides.job_log;
   return Status::Ok();
 }
 
@@ -102,10 +104,14 @@ void Declare(CLI::App* app, Overrides* overrides, Options* options) {
                   "sum of the partitions' sizes, in GPUs");
   app->add_option("--socket", overrides->socket, "control socket ($SGPRS_SOCKET)");
   app->add_option("--trace", overrides->trace, "write a Perfetto JSON trace to this file");
+  app->add_option("--job-log", overrides->job_log,
+                  "write one record a job into this directory, for sgprs why, report, jitter");
   app->add_option("--log", overrides->log, "trace, debug, info, warn, error, off ($SGPRS_LOG)");
   app->add_option("--allow-uid", options->allowed_uids,
                   "user whose processes may register, too (may be repeated)");
   app->add_flag("--check", options->check, "check the configuration, print it and the pool, end");
+  app->add_flag("--check-probes", options->check_probes,
+                "load the kernel probes with the rights at hand, print their level, end");
   app->set_version_flag("--version", std::string("sgprsd ") + SGPRS_VERSION);
   app->footer(
       "Exit status: 0 after an orderly end, 1 if it could not run, 2 if the command line or the\n"

@@ -23,6 +23,7 @@ struct Options {
   std::string device;  // of --simulate and --check; empty = the default
   bool simulate = false;
   bool check = false;
+  bool check_probes = false;
   std::vector<uid_t> allowed_uids;
 };
 

@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/recording.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/observe/text.h"
 
 namespace sgprs::runtime {
+namespace {
+
+// A tool's working directory is another one.
+std::string Absolute(const std::string& path) {
+  return path.empty() ? "" : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+}  // namespace
 
 Recording::Recording(loop::Loop* loop, const pool::Config& config)
     : loop_(loop),
       rule_(config.release),
+      job_log_directory_(Absolute(config.job_log_directory)),
+      metrics_listen_(config.metrics_listen),
       probes_(kernel::Probes::Load({.enabled = config.probes, .min_wait_ns = config.min_wait_ns})) {
 }
 
@@ -98,6 +111,25 @@ observe::ProbeMetrics Recording::Metrics() const {
   metrics.log_written = log.written;
   metrics.log_dropped = log.dropped;
   return metrics;
+}
+
+std::string Recording::Json() const {
+  const kernel::ProbeCounts counts = probes_->Counts();
+  const kernel::WakeCounts wakes = jobs_->WakeTotals();
+  std::string log = "null";
+  if (jobs_->log() != nullptr) {
+    const observe::JobLogCounts written = jobs_->log()->Counts();
+    log = fmt::format(R"({{"directory":{},"written":{},"dropped":{}}})",
+                      observe::JsonString(observe::OneLine(job_log_directory_)), written.written,
+                      written.dropped);
+  }
+  return fmt::format(
+      R"({{"probes":{{"level":"{}","why":{},"records":{},"lost":{},"complete":{},)"
+      R"("incomplete":{},"missing":{},"unreleased":{},"missed":{}}},"job_log":{},"metrics":{}}})",
+      NameOf(level()), observe::JsonString(observe::OneLine(probes_->why())), counts.sent,
+      counts.lost, wakes.complete, wakes.incomplete, wakes.missing, wakes.unreleased, counts.misses,
+      log,
+      metrics_listen_.empty() ? "null" : observe::JsonString(observe::OneLine(metrics_listen_)));
 }
 
 }  // namespace sgprs::runtime

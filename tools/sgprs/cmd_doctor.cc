@@ -18,6 +18,7 @@
 #include "tools/sgprs/command.h"
 #include "tools/sgprs/control_client.h"
 #include "tools/sgprs/doctor_calls.h"
+#include "tools/sgprs/doctor_probes.h"
 #include "tools/sgprs/exit_code.h"
 #include "tools/sgprs/installation.h"
 #include "tools/sgprs/simulation.h"
@@ -90,6 +91,13 @@ Finding DaemonFinding(const std::string& socket) {
   const Result<ControlClient> control = ControlClient::Connect(socket);
   return {"daemon", control.ok(), false,
           control.ok() ? "answers at " + socket : control.status().text()};
+}
+
+// A daemon that runs already says its own level in `sgprs status`.
+Finding KernelProbes(const std::string& sgprsd) {
+  const Result<RecordingInfo> info = CheckProbes(sgprsd);
+  if (!info.ok()) return {"kernel probes", false, false, "not known: " + info.status().text()};
+  return {"kernel probes", HasStamps(info->level), false, ProbesInWords(*info)};
 }
 
 Finding Device() {
@@ -170,6 +178,7 @@ int Doctor(bool json, const std::string& socket) {
       File("sgprsd", at->Program("sgprsd"), true),
       File("stand-in driver", at->simgpu_cuda, false),
       File("simgpu", at->Program("simgpu"), false),
+      KernelProbes(at->Program("sgprsd")),
       Driver(),
       DaemonFinding(SocketOrDefault(socket)),
       Device(),

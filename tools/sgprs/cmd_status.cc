@@ -19,6 +19,7 @@ struct ReadOptions {
   bool json = false;
   uint64_t window_ns = 0;  // 0 = rates over each task's life
   bool watch = false;
+  bool recording = false;  // ask for it, too: `status`
 };
 
 struct Views {
@@ -28,6 +29,17 @@ struct Views {
 
 constexpr uint64_t kWatchNs = kNsPerSecond;
 constexpr const char* kClearScreen = "\033[H\033[2J";
+
+// Into `view`, if it is wanted. A daemon that does not say is none the less shown.
+void AskForRecording(Daemon* daemon, const ReadOptions& options, StateView* view) {
+  if (!options.recording) return;
+  Result<RecordingInfo> info = AskRecording(&daemon->control);
+  if (info.ok()) {
+    view->recording = std::move(info).value();
+  } else {
+    view->recording_error = info.status().text();
+  }
+}
 
 Result<StateView> Look(const Daemon& daemon, uint64_t window_ns, const StateSnapshot* before) {
   StateView view;
@@ -63,6 +75,7 @@ int Watch(const std::string& command, Daemon daemon, const ReadOptions& options,
   Result<StateView> view = Look(daemon, 0, nullptr);
   for (;;) {
     if (!view.ok()) return Fail(command, view.status(), kExitFailure);
+    AskForRecording(&daemon, options, &*view);
     if (clear && !Print(kClearScreen)) return kExitOk;
     if (!Show(*view, options, views)) return kExitOk;
     std::this_thread::sleep_for(std::chrono::nanoseconds(pause_ns));
@@ -77,8 +90,9 @@ int Read(const std::string& command, const ReadOptions& options, const Views& vi
   Result<Daemon> daemon = OpenDaemon(SocketOrDefault(options.socket));
   if (!daemon.ok()) return Fail(command, daemon.status(), kExitFailure);
   if (options.watch) return Watch(command, std::move(daemon).value(), options, views);
-  const Result<StateView> view = Look(*daemon, options.window_ns, nullptr);
+  Result<StateView> view = Look(*daemon, options.window_ns, nullptr);
   if (!view.ok()) return Fail(command, view.status(), kExitFailure);
+  AskForRecording(&*daemon, options, &*view);
   return Show(*view, options, views) ? kExitOk : kExitFailure;
 }
 
@@ -86,6 +100,7 @@ CLI::App* AddReader(CLI::App* app, Invocation* invocation, const std::string& na
                     const std::string& help, const Views& views) {
   CLI::App* command = app->add_subcommand(name, help);
   auto options = std::make_shared<ReadOptions>();
+  options->recording = name == "status";
   AddJson(command, &options->json);
   AddDuration(
       command, "--window", [options](uint64_t ns) { options->window_ns = ns; },
@@ -108,6 +123,11 @@ void AddStatus(CLI::App* app, Invocation* invocation) {
           "Rates are sums over the living tasks. FPS is two numbers: frames completed, late ones\n"
           "included, and frames completed on time. Missed is the part of the frames due that were\n"
           "late or skipped.\n\n"
+          "probes says at which level sgprsd's kernel probes run: root or capabilities (all "
+          "stamps),\n"
+          "plain (root without the kernel's BTF), no-btf or none (releases are first launches), "
+          "and\n"
+          "what is missing. Incomplete and lost waits are counted and never used.\n\n"
           "\"health: degraded\" lists stalled partitions, bypassed tasks, refused and cut "
           "clients.\n\n"
           "Exit status: 0; 1 if there is no daemon; 2 if the command line was not understood.");

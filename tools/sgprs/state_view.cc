@@ -185,6 +185,20 @@ std::vector<std::string> Degradations(const StateSnapshot& snapshot) {
   return out;
 }
 
+namespace {
+
+std::string RecordingText(const StateView& view) {
+  if (!view.recording.has_value()) {
+    if (view.recording_error.empty()) return "";
+    return "probes      not known: " + Printable(view.recording_error) + "\n";
+  }
+  return "probes      " + ProbesInWords(*view.recording) + "\n            " +
+         ProbeCountsInWords(*view.recording) + "\njob log     " + JobLogInWords(*view.recording) +
+         "\n";
+}
+
+}  // namespace
+
 std::string StatusText(const StateView& view) {
   const SgprsStateHeader& header = view.now.header;
   const TaskRates rates = TotalRates(view);
@@ -209,6 +223,7 @@ std::string StatusText(const StateView& view) {
                      header.clients_total, header.clients_refused, header.clients_cut);
   out += fmt::format("decisions   {}, {:.1f} us each, {} grants\n", header.decisions, decision_us,
                      header.grants);
+  out += RecordingText(view);
   const std::vector<std::string> degradations = Degradations(view.now);
   out += degradations.empty() ? "health      good\n" : "health      degraded\n";
   for (const std::string& line : degradations) out += "            - " + line + "\n";
@@ -330,29 +345,32 @@ Json StatusJson(const StateView& view) {
     states[std::string(TaskStateWord(state))] =
         CountState(view.now, static_cast<SgprsTaskState>(state));
   }
-  return {{"version", kJsonVersion},
-          {"pid", header.pid},
-          {"up_ns", AgeNs(header.started_ns, view.now.read_ns)},
-          {"heartbeat_age_ns", AgeNs(header.alive_ns, view.now.read_ns)},
-          {"device", header.device_name},
-          {"sm_count", header.sm_count},
-          {"policy", header.policy},
-          {"overload", header.overload},
-          {"admission", header.admission},
-          {"partitions", view.now.partitions.size()},
-          {"tasks", std::move(states)},
-          {"completed_fps", rates.completed_fps},
-          {"on_time_fps", rates.on_time_fps},
-          {"miss_percent", rates.miss_percent},
-          {"clients",
-           {{"now", header.clients},
-            {"total", header.clients_total},
-            {"refused", header.clients_refused},
-            {"cut", header.clients_cut}}},
-          {"decisions", header.decisions},
-          {"decision_ns", header.decision_ns},
-          {"grants", header.grants},
-          {"degraded", Degradations(view.now)}};
+  Json json = {{"version", kJsonVersion},
+               {"pid", header.pid},
+               {"up_ns", AgeNs(header.started_ns, view.now.read_ns)},
+               {"heartbeat_age_ns", AgeNs(header.alive_ns, view.now.read_ns)},
+               {"device", header.device_name},
+               {"sm_count", header.sm_count},
+               {"policy", header.policy},
+               {"overload", header.overload},
+               {"admission", header.admission},
+               {"partitions", view.now.partitions.size()},
+               {"tasks", std::move(states)},
+               {"completed_fps", rates.completed_fps},
+               {"on_time_fps", rates.on_time_fps},
+               {"miss_percent", rates.miss_percent},
+               {"clients",
+                {{"now", header.clients},
+                 {"total", header.clients_total},
+                 {"refused", header.clients_refused},
+                 {"cut", header.clients_cut}}},
+               {"decisions", header.decisions},
+               {"decision_ns", header.decision_ns},
+               {"grants", header.grants},
+               {"degraded", Degradations(view.now)}};
+  json["probes"] = view.recording.has_value() ? ProbesJson(*view.recording) : Json();
+  json["job_log"] = view.recording.has_value() ? JobLogJson(*view.recording) : Json();
+  return json;
 }
 
 Json TasksJson(const StateView& view) {

@@ -4,19 +4,16 @@
 #define SGPRS_TOOLS_SGPRS_STATE_VIEW_H_
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tools/sgprs/json.h"
+#include "tools/sgprs/recording_info.h"
 #include "tools/sgprs/state_reader.h"
 
 namespace sgprs::cli {
-
-inline constexpr int kJsonVersion = 1;
-
-// Key order is kept as written, so that people can read JSON too.
-using Json = nlohmann::ordered_json;
 
 // Words of the ABI's enums; "unknown" for a value of a newer daemon.
 std::string_view TaskStateWord(uint32_t state);
@@ -29,6 +26,9 @@ struct StateView {
   StateSnapshot now;
   std::vector<SgprsTaskRow> before;  // empty: rates over each task's life
   uint64_t before_ns = 0;
+  // What the daemon records, for `status`; nullopt: not asked, or it did not say.
+  std::optional<RecordingInfo> recording;
+  std::string recording_error;  // why it did not say; empty: not asked
 };
 
 std::string StatusText(const StateView& view);
@@ -42,9 +42,6 @@ Json PartitionsJson(const StateView& view);
 // What is not as it should be, one sentence each: stalled partitions, bypassed tasks, refused or
 // cut clients, a daemon that does not turn its loop, rows that can not be read.
 std::vector<std::string> Degradations(const StateSnapshot& snapshot);
-
-// Text of `json` for stdout: indented, bytes that are no UTF-8 replaced, ends in '\n'.
-std::string JsonText(const Json& json);
 
 }  // namespace sgprs::cli
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -54,7 +55,8 @@ TEST(SgprsdCommands, WrongWordsAreNamed) {
   ASSERT_TRUE(tool.Connect(daemon.socket()).ok());
   const std::map<std::string, std::string> cases = {
       {"policy sgrps", "no policy 'sgrps': use one of sgprs"},
-      {"polcy", "no command 'polcy': use one of policy, overload, trace, shutdown, version"},
+      {"polcy",
+       "no command 'polcy': use one of policy, overload, trace, shutdown, version, recording"},
       {"", "no command ''"},
       {"trace begin /tmp/x", "'trace begin': use trace start FILE or trace stop"},
       {"trace start relative", "'relative' is not an absolute path"},
@@ -70,6 +72,26 @@ TEST(SgprsdCommands, WrongWordsAreNamed) {
     EXPECT_EQ(reply.text.find('\n'), std::string::npos) << line;
   }
   EXPECT_EQ(json::parse(tool.Command("version").text)["abi"], "1.1");
+}
+
+TEST(SgprsdCommands, RecordingSaysLevelCountsAndWhereTheLogLies) {
+  SgprsdProcess daemon({"--job-log", "log"});
+  FakeTool tool;
+  ASSERT_TRUE(tool.Connect(daemon.socket()).ok());
+  const FakeTool::Reply reply = tool.Command("recording");
+  ASSERT_EQ(reply.status, 0) << reply.text;
+  const json answer = json::parse(reply.text);
+  const std::string level = answer["probes"]["level"];
+  EXPECT_EQ(level == "root", answer["probes"]["why"].get<std::string>().empty()) << reply.text;
+  for (const char* count : {"records", "lost", "complete", "incomplete", "missing", "missed"}) {
+    EXPECT_EQ(answer["probes"][count], 0u) << count;
+  }
+  const std::string directory = answer["job_log"]["directory"];
+  EXPECT_EQ(directory.front(), '/') << "a tool has another working directory";
+  EXPECT_EQ(access((directory + "/jobs.0").c_str(), R_OK), 0) << directory;
+  EXPECT_TRUE(answer["metrics"].is_null());
+  EXPECT_EQ(tool.Command("recording now").status, 2);
+  std::filesystem::remove_all(directory);
 }
 
 TEST(SgprsdCommands, ShutdownIsOrderly) {
