@@ -2,6 +2,7 @@
 #include "runtime/observe/job_log_reader.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,20 +71,26 @@ Result<SgprsLogHeader> ReadLogHeader(int fd, const std::string& name) {
   return header;
 }
 
-Result<std::unique_ptr<JobLogReader>> JobLogReader::Open(const std::string& directory) {
-  std::unique_ptr<JobLogReader> reader(new JobLogReader(directory));
+Result<std::unique_ptr<JobLogReader>> JobLogReader::Open(const std::string& path) {
+  struct stat at = {};
+  const bool single_file = stat(path.c_str(), &at) == 0 && S_ISREG(at.st_mode);
+  std::unique_ptr<JobLogReader> reader(new JobLogReader(path, single_file));
   Result<bool> opened = reader->OpenFrom(0);
   if (!opened.ok()) return opened.status();
-  if (!*opened) return Status(ErrorCode::kNotFound, "no job log in " + directory);
+  if (!*opened) {
+    return Status(ErrorCode::kNotFound,
+                  single_file ? path + " is not a job log" : "no job log in " + path);
+  }
   return reader;
 }
 
 Result<bool> JobLogReader::OpenFrom(uint64_t number) {
   UniqueFd best;
   SgprsLogHeader best_header = {};
-  const uint32_t most = file_.valid() ? std::max(header_.file_count, kFewFiles) : kMostFiles;
+  const uint32_t many = file_.valid() ? std::max(header_.file_count, kFewFiles) : kMostFiles;
+  const uint32_t most = single_file_ ? 1 : many;
   for (uint32_t i = 0; i < most; ++i) {
-    const std::string name = FileName(directory_, i);
+    const std::string name = single_file_ ? directory_ : FileName(directory_, i);
     UniqueFd file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.valid()) continue;  // the one that is being begun
     Result<SgprsLogHeader> header = ReadLogHeader(file.get(), name);

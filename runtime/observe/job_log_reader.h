@@ -37,8 +37,9 @@ struct JobLogReaderCounts {
 
 class JobLogReader {
  public:
-  // At the oldest record that is there. Errors: kNotFound (no log there), kInvalid (see above).
-  static Result<std::unique_ptr<JobLogReader>> Open(const std::string& directory);
+  // `path`: a log's directory, or one file of one. At the oldest record that is there. Errors:
+  // kNotFound (no log there), kInvalid (see above).
+  static Result<std::unique_ptr<JobLogReader>> Open(const std::string& path);
 
   // The next job in the order of writing; nullopt: that is all for now, a later call may find more.
   // Error kInternal: the disk could not be read; kInvalid: a newer file is of another version.
@@ -52,7 +53,8 @@ class JobLogReader {
   const JobLogReaderCounts& counts() const { return counts_; }
 
  private:
-  explicit JobLogReader(std::string directory) : directory_(std::move(directory)) {}
+  JobLogReader(std::string path, bool single_file)
+      : directory_(std::move(path)), single_file_(single_file) {}
   // Opens file `number`, else the oldest one after it. False: there is none.
   Result<bool> OpenFrom(uint64_t number);
   struct Record {
@@ -63,7 +65,8 @@ class JobLogReader {
   Result<bool> Fill();
   void Take(const Record& record, std::optional<LoggedJob>* whole);
 
-  const std::string directory_;
+  const std::string directory_;  // or the single file
+  const bool single_file_;
   UniqueFd file_;
   SgprsLogHeader header_ = {};
   uint64_t offset_ = 0;         // of what follows the buffer
