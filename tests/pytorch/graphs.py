@@ -6,7 +6,20 @@ import torch
 from torch import nn
 
 
+def graphed_gradient():
+    """Shape of the gradient of a graphed callable."""
+    train = nn.Linear(64, 64).cuda()
+    graphed = torch.cuda.make_graphed_callables(train, (torch.rand(8, 64, device="cuda", requires_grad=True),))
+    loss = graphed(torch.rand(8, 64, device="cuda", requires_grad=True)).sum()
+    loss.backward()
+    torch.cuda.synchronize()
+    return list(train.weight.grad.shape)
+
+
 def main():
+    # First, not last: PyTorch's autograd thread drops Python objects after backward() has returned, and an interpreter
+    # older than 3.13 that ends meanwhile aborts ("terminate called without an active exception"), sgprs or not.
+    grad = graphed_gradient()
     model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)).cuda().eval()
     fixed = torch.zeros(8, 64, device="cuda")
     side = torch.cuda.Stream()
@@ -26,12 +39,7 @@ def main():
             first.replay()
             second.replay()
     torch.cuda.synchronize()
-    train = nn.Linear(64, 64).cuda()
-    graphed = torch.cuda.make_graphed_callables(train, (torch.rand(8, 64, device="cuda", requires_grad=True),))
-    loss = graphed(torch.rand(8, 64, device="cuda", requires_grad=True)).sum()
-    loss.backward()
-    torch.cuda.synchronize()
-    print(json.dumps({"shape": list(output.shape), "grad": list(train.weight.grad.shape)}))
+    print(json.dumps({"shape": list(output.shape), "grad": grad}))
 
 
 if __name__ == "__main__":

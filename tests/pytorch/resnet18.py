@@ -3,10 +3,12 @@
 
     resnet18.py [--frames 30] [--fps 30] [--batch 1] [--size 224] [--graph] [--half] [--channels-last]
 
-Prints one line of JSON: frames, late, the output's shape, times in ms.
+--frames 0: until SIGTERM. Prints one line of JSON: frames, late, the output's shape, times in ms.
 """
 import argparse
+import itertools
 import json
+import signal
 import time
 
 import torch
@@ -53,8 +55,23 @@ class ResNet18(nn.Module):
         return self.fc(torch.flatten(self.pool(self.blocks(self.stem(x))), 1))
 
 
+class Ending:
+    """True once SIGTERM has come."""
+
+    def __init__(self):
+        self.asked = False
+        signal.signal(signal.SIGTERM, self.ask)
+
+    def ask(self, *_):
+        self.asked = True
+
+    def __bool__(self):
+        return self.asked
+
+
 def main():
     started = time.monotonic()
+    ending = Ending()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default=30)
     parser.add_argument("--fps", type=float, default=30)
@@ -83,7 +100,9 @@ def main():
         first = time.monotonic() - started
         period, late, times, cpu = 1 / args.fps, 0, [], time.process_time()
         due = time.monotonic()
-        for _ in range(args.frames):
+        for frame_number in itertools.count():
+            if ending or frame_number == (args.frames or -1):
+                break
             time.sleep(max(0.0, due - time.monotonic()))
             begin = time.monotonic()
             if graph is not None:
@@ -97,8 +116,8 @@ def main():
             late += end > due
         cpu = time.process_time() - cpu
     print(json.dumps({"frames": len(times), "late": late, "shape": list(output.shape),
-                      "median_ms": round(sorted(times)[len(times) // 2], 3), "worst_ms": round(max(times), 3),
-                      "cpu_ms": round(cpu / max(1, args.frames) * 1e3, 3), "first_s": round(first, 3)}))
+                      "median_ms": round(sorted(times or [0])[len(times) // 2], 3), "worst_ms": round(max(times or [0]), 3),
+                      "cpu_ms": round(cpu / max(1, len(times)) * 1e3, 3), "first_s": round(first, 3)}))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,11 @@ constexpr int kExitSignal = 128;  // plus the signal, as a shell says it
 constexpr const char* kFooter =
     "Starts, for each policy, a simulated device (simgpu), a daemon (sgprsd) and N unmodified\n"
     "processes (`sgprs run -- WORKLOAD`) in a private directory, and ends them all again, also on\n"
-    "Ctrl-C. Nothing of a daemon that runs already is touched.\n\n"
+    "Ctrl-C. Nothing of a daemon that runs already is touched. After -- stands a program of your "
+    "own\n"
+    "that runs until it is sent SIGTERM, at about --fps; one that dies of the signal leaves "
+    "launches\n"
+    "incomplete, which are said and no error.\n\n"
     "What is measured: FPS, MISS% and SWITCHES are differences of the daemon's counters over the "
     "last\n"
     "--seconds of the run. The window begins half a second after every task is learnt, so "
@@ -47,7 +51,8 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  sgprs demo\n"
     "  sgprs demo --tasks 24 --seconds 10 --policies naive,fifo,edf,sgprs\n"
-    "  sgprs demo --json --tasks 4 --seconds 3 | jq '.policies[] | {policy, on_time_fps}'\n\n"
+    "  sgprs demo --json --tasks 4 --seconds 3 | jq '.policies[] | {policy, on_time_fps}'\n"
+    "  sgprs demo --policies sgprs -- python3 detector.py --fps 30\n\n"
     "Exit status: 0; 1 if a process failed or counts disagree; 2 if the command line was not\n"
     "understood; 128 + the signal that ended it.";
 
@@ -84,9 +89,10 @@ int Report(const DemoOptions& options, const std::vector<DemoResult>& results) {
   if (options.json) {
     text = JsonText(DemoJson(options.device, results));
   } else {
-    text = fmt::format("\n{} x {} at {} fps on a {}, {} a policy\n\n{}\n", options.tasks,
-                       options.workload, options.fps, Printable(results.front().device),
-                       FormatDurationNs(options.window_ns), DemoText(results));
+    text =
+        fmt::format("\n{} x {} at {} fps on a {}, {} a policy\n\n{}\n", options.tasks,
+                    Printable(DemoSubject(options)), options.fps, Printable(results.front().device),
+                    FormatDurationNs(options.window_ns), DemoText(results));
     text += "traces (open at https://ui.perfetto.dev, \"Open trace file\"):\n";
     for (const DemoResult& result : results) text += "  " + result.trace_path + "\n";
     if (pictures.ok()) {
@@ -95,7 +101,14 @@ int Report(const DemoOptions& options, const std::vector<DemoResult>& results) {
         text += "  " + std::filesystem::absolute(path).string() + "\n";
       }
     }
-    if (wrong.empty()) {
+    uint64_t in_flight = 0;
+    for (const DemoResult& result : results) in_flight += DemoInFlight(result);
+    if (wrong.empty() && in_flight != 0) {
+      text += fmt::format(
+          "programs that died of SIGTERM left {} launches incomplete; all others were recorded,\n"
+          "granted, issued and completed\n",
+          in_flight);
+    } else if (wrong.empty()) {
       text +=
           "every launch was recorded, granted, issued and completed; the device's own count of\n"
           "kernels agrees\n";
@@ -112,7 +125,8 @@ int Demo(const DemoOptions& options) {
   for (const std::string& path :
        {installation->shim, installation->simgpu_cuda, installation->demo_kernels,
         installation->Program("simgpu"), installation->Program("sgprsd"),
-        installation->Program(options.workload)}) {
+        options.program.empty() ? installation->Program(options.workload)
+                                : installation->Program("sgprs")}) {
     const Status there = Require(path, std::filesystem::path(path).filename().string());
     if (!there.ok()) return Fail("demo", there, kExitFailure);
   }
@@ -190,7 +204,9 @@ void AddDemo(CLI::App* app, Invocation* invocation) {
   command->add_option("--device", options->device, "Simulated device (`simgpu --list-devices`)")
       ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--workload", options->workload, "Program to run, next to this one")
+  command
+      ->add_option("--workload", options->workload,
+                   "Program to run, next to this one (your own: after --)")
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--partitions", options->partitions, "Partitions of the pool")
@@ -212,7 +228,10 @@ void AddDemo(CLI::App* app, Invocation* invocation) {
   command->add_flag("--keep", options->keep, "Keep the directory with logs and configuration");
   AddJson(command, &options->json);
   command->footer(kFooter);
-  command->callback([=] { invocation->action = [=] { return Demo(*options); }; });
+  command->callback([=] {
+    options->program = invocation->program;
+    invocation->action = [=] { return Demo(*options); };
+  });
 }
 
 }  // namespace sgprs::cli

@@ -92,9 +92,11 @@ void AddCommands(CLI::App* app, Invocation* invocation) {
   AddHelp(app, invocation);
 }
 
-// What stands after the first `--` of `run` or `doctor` belongs to the program, untouched.
+// What stands after the first `--` of these commands belongs to the program, untouched.
 std::vector<std::string> TakeProgram(std::vector<std::string>* arguments) {
-  if (arguments->empty() || (arguments->front() != "run" && arguments->front() != "doctor")) {
+  static constexpr std::string_view kCommands[] = {"run", "doctor", "demo", "profile"};
+  if (arguments->empty() ||
+      std::ranges::find(kCommands, arguments->front()) == std::end(kCommands)) {
     return {};
   }
   const auto mark = std::find(arguments->begin(), arguments->end(), "--");

@@ -21,7 +21,7 @@ std::string WithSuffix(const std::string& path, std::string_view suffix) {
 }
 
 std::string TitleOf(const DemoOptions& options, const std::string& device) {
-  return fmt::format("{} x {} at {} fps on a {}", options.tasks, options.workload, options.fps,
+  return fmt::format("{} x {} at {} fps on a {}", options.tasks, DemoSubject(options), options.fps,
                      Printable(device));
 }
 

@@ -17,6 +17,7 @@ struct DemoTask {
   SgprsTaskCounters window = {};  // what its counters grew by in the window
   SgprsTaskRow last = {};         // its row after its process had ended: counts of the whole run
   Json workload;                  // what the program printed; null if that is no JSON
+  bool killed = false;            // by the signal that asked it to end, with launches in flight
 };
 
 struct DemoResult {
@@ -34,8 +35,12 @@ struct DemoResult {
 TaskRates DemoRates(const DemoResult& result);
 SgprsTaskCounters DemoTotals(const DemoResult& result);
 
+// Launches that were recorded and not completed by programs that were killed.
+uint64_t DemoInFlight(const DemoResult& result);
+
 // Empty if every launch was recorded, granted, issued and completed, none bypassed, and the device
-// counted as many kernels as the shims; else what does not agree, one sentence each.
+// counted as many kernels as the shims; else what does not agree, one sentence each. What a killed
+// program had in flight is no disagreement.
 std::vector<std::string> DemoDisagreements(const DemoResult& result);
 
 // A table with a line a policy. `seconds` etc. are not repeated here: the caller says them.

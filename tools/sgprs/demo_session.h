@@ -26,6 +26,7 @@ struct DemoOptions {
   uint64_t period_ns = 33'333'333;  // of `fps`
   std::string device = "rtx2080ti";
   std::string workload = "resnet18";
+  std::vector<std::string> program;  // a command line instead of the workload
   std::vector<std::string> policies = {"naive", "sgprs"};
   uint32_t partitions = 3;
   double oversubscription = 1.5;
@@ -37,6 +38,9 @@ struct DemoOptions {
 // Where the trace of `policy` goes. With --trace and several policies "-<policy>" stands before the
 // name's first point.
 std::string DemoTracePath(const DemoOptions& options, const std::string& policy);
+
+// What runs, for titles: "resnet18", "python3 net.py --fps 30".
+std::string DemoSubject(const DemoOptions& options);
 
 // The daemon's configuration file.
 std::string DemoConfig(const DemoOptions& options, const std::string& policy,
@@ -62,8 +66,12 @@ class DemoSession {
   Status StartDevice();
   Status StartDaemon();
   Status StartWorkloads();
+  // The command line of task `name`.
+  std::vector<std::string> TaskCommand(const std::string& name) const;
   Status WaitUntilLearnt();
   Status Measure();
+  // Error kUnavailable: a program of the user's has ended although nobody asked it to.
+  Status CheckStillRunning();
   Status EndWorkloads();
   Status ReadLastRows();
   Status EndServers();
