@@ -14,6 +14,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/environment.h"
+#include "runtime/base/job_rule.h"
 #include "runtime/base/release_rule.h"
 
 namespace sgprs::shim {
@@ -42,7 +43,9 @@ void FillJobRule(SgprsHello* hello) {
   const char* text = env::Get(env::kJob);
   hello->job_rule = SGPRS_JOB_AUTO;
   if (text == nullptr) return;
-  if (strcmp(text, "marked") == 0) hello->job_rule = SGPRS_JOB_MARKED;
+  if (strcmp(text, "marked") == 0 || NvtxJobName(text) != nullptr) {
+    hello->job_rule = SGPRS_JOB_MARKED;
+  }
   if (strncmp(text, "launches:", 9) == 0) {
     hello->job_launches = strtoull(text + 9, nullptr, 10);
     if (hello->job_launches != 0) hello->job_rule = SGPRS_JOB_LAUNCHES;

@@ -24,5 +24,11 @@ if(NOT SGPRS_CUDA_INCLUDE)
   message(FATAL_ERROR
     "cuda.h of CUDA 13.0 or newer not found: run `make setup`, or give -DSGPRS_CUDA_INCLUDE=DIR")
 endif()
+find_path(SGPRS_NVTX_INCLUDE nvtx3/nvToolsExt.h
+  HINTS ${SGPRS_CUDA_INCLUDE} PATHS ${CMAKE_SOURCE_DIR}/build/nvtx/include
+  DOC "Directory of nvtx3/nvToolsExt.h")
+if(NOT SGPRS_NVTX_INCLUDE)
+  message(FATAL_ERROR "nvtx3/nvToolsExt.h not found: run `make setup`, or give -DSGPRS_NVTX_INCLUDE=DIR")
+endif()
 add_library(sgprs_cuda_headers INTERFACE)
-target_include_directories(sgprs_cuda_headers SYSTEM INTERFACE ${SGPRS_CUDA_INCLUDE})
+target_include_directories(sgprs_cuda_headers SYSTEM INTERFACE ${SGPRS_CUDA_INCLUDE} ${SGPRS_NVTX_INCLUDE})

@@ -53,3 +53,4 @@ else
   fetch_cuda_headers
   say "CUDA headers: $(find_cuda_headers)"
 fi
+see_nvtx_headers "$(find_cuda_headers)"

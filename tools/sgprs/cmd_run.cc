@@ -152,7 +152,8 @@ void AddTaskOptions(CLI::App* command, const std::shared_ptr<RunOptions>& option
       ->add_option(
           "--job", options->job,
           "Where one run ends and the next begins: auto (from synchronisation and pauses), "
-          "launches:N, marked (sgprs_job_begin/end of sgprs/sgprs.h) (default: auto)")
+          "launches:N, nvtx:NAME (an NVTX range of that name, as torch.cuda.nvtx.range makes it), "
+          "marked (sgprs_job_begin/end of sgprs/sgprs.h) (default: auto)")
       ->check(check(CheckJobRule))
       ->type_name("RULE");
   command

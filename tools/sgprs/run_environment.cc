@@ -9,6 +9,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/environment.h"
+#include "runtime/base/job_rule.h"
 #include "runtime/base/release_rule.h"
 #include "sgprs/abi/abi.h"
 #include "tools/sgprs/suggestion.h"
@@ -35,6 +36,22 @@ Status CheckListable(const std::string& path, const char* separators, const char
       ErrorCode::kInvalid,
       fmt::format("{} can not carry the path '{}': move it to one without ' ', ':' and ';'",
                   variable, path));
+}
+
+// NVTX in the program asks one library what to do with its calls.
+Status PutNvtx(const RunOptions& options, const Installation& installation,
+               const EnvironmentLookup& lookup, std::map<std::string, std::string>* out) {
+  const char* rule = options.job ? options.job->c_str() : lookup(env::kJob);
+  if (NvtxJobName(rule) == nullptr) return Status::Ok();
+  const char* present = lookup(kNvtxInjection);
+  if (present != nullptr && present[0] != '\0' && present != installation.shim) {
+    return Status(ErrorCode::kInvalid,
+                  fmt::format("--job {}: {} is '{}', and NVTX ranges go to one library: unset it, "
+                              "or use another --job",
+                              rule, kNvtxInjection, present));
+  }
+  (*out)[kNvtxInjection] = installation.shim;
+  return Status::Ok();
 }
 
 std::string CheckOneOf(const std::string& word, const std::vector<std::string>& words) {
@@ -67,6 +84,8 @@ Result<std::map<std::string, std::string>> BuildRunEnvironment(const RunOptions&
   if (options.deadline_ns) out[env::kDeadlineNs] = std::to_string(*options.deadline_ns);
   set(env::kClass, options.task_class);
   set(env::kJob, options.job);
+  Status nvtx = PutNvtx(options, installation, lookup, &out);
+  if (!nvtx.ok()) return nvtx;
   set(env::kRelease, options.release);
   set(env::kBackend, options.backend);
   set(env::kSocket, options.socket);
@@ -123,7 +142,12 @@ std::string CheckJobRule(const std::string& job) {
       number.find_first_not_of('0') != std::string::npos) {
     return "";
   }
-  return fmt::format("'{}' is none of auto, marked, launches:N (N from 1 to 999999999)", job);
+  if (NvtxJobName(job.c_str()) != nullptr) {
+    if (job.size() - kNvtxRule.size() <= kNvtxNameBytes) return "";
+    return fmt::format("a range's name has 1 to {} bytes", kNvtxNameBytes);
+  }
+  return fmt::format("'{}' is none of auto, marked, launches:N (N from 1 to 999999999), nvtx:NAME",
+                     job);
 }
 
 Result<uint64_t> ParseFpsAsPeriodNs(const std::string& text) {

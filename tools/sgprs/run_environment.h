@@ -37,7 +37,7 @@ struct RunOptions {
 using EnvironmentLookup = std::function<const char*(const char*)>;
 
 // Variables to set. Error kInvalid: a library's path that LD_PRELOAD or LD_LIBRARY_PATH can not
-// carry (a blank, ':' or ';' in it).
+// carry (a blank, ':' or ';' in it), another NVTX tool beside --job nvtx:NAME.
 Result<std::map<std::string, std::string>> BuildRunEnvironment(const RunOptions& options,
                                                                const Installation& installation,
                                                                const EnvironmentLookup& lookup);

@@ -89,6 +89,19 @@ TEST(RunEnvironmentTest, StandInsComeBehindTheShimInSimulationAlone) {
   }
 }
 
+TEST(RunEnvironmentTest, NvtxCallsGoToTheShimUnlessAnotherToolHasThem) {
+  RunOptions options;
+  EXPECT_FALSE(Build(options, {}).contains("NVTX_INJECTION64_PATH"));
+  options.job = "nvtx:frame";
+  EXPECT_EQ(Build(options, {}).at("NVTX_INJECTION64_PATH"), kAt.shim);
+  EXPECT_EQ(Build(options, {{"NVTX_INJECTION64_PATH", kAt.shim}}).at("SGPRS_JOB"), "nvtx:frame");
+  const Result<Variables> out = BuildRunEnvironment(options, kAt, [](const char* name) {
+    return std::string(name) == "NVTX_INJECTION64_PATH" ? "/opt/nsys/inject.so" : nullptr;
+  });
+  ASSERT_FALSE(out.ok());
+  EXPECT_THAT(out.status().text(), HasSubstr("/opt/nsys/inject.so"));
+}
+
 TEST(RunEnvironmentTest, RefusesPathsThatLdPreloadSplits) {
   const Result<Variables> out = BuildRunEnvironment({}, Installation::At("/my tools/bin"),
                                                     [](const char*) { return nullptr; });
@@ -101,8 +114,10 @@ TEST(RunOptionCheckTest, SaysWhatIsWrong) {
   EXPECT_THAT(CheckTaskClass("hihg"), HasSubstr("did you mean high?"));
   EXPECT_EQ(CheckJobRule("launches:1"), "");
   EXPECT_EQ(CheckJobRule("auto"), "");
+  EXPECT_EQ(CheckJobRule("nvtx:one frame"), "");
+  EXPECT_NE(CheckJobRule("nvtx:" + std::string(256, 'x')), "");
   for (const char* job : {"", "launches", "launches:", "launches:0", "launches:-1", "launches:1x",
-                          "launches:9999999999", "nvtx"}) {
+                          "launches:9999999999", "nvtx", "nvtx:"}) {
     EXPECT_NE(CheckJobRule(job), "") << job;
   }
   EXPECT_EQ(CheckTaskName("cam 1"), "");
