@@ -111,6 +111,12 @@ void Client::TellReleased(const ingress::JobTracker::Release& release, uint64_t 
   } else {
     scheduler_->JobReleased(task_, release.job, release.first_launch_ns, now_ns);
   }
+  if (keep_for_profile_ && last_first_launch_ns_ != 0) {
+    std::vector<uint64_t>& kept = observed_.intervals_ns;
+    if (kept.size() == kMostIntervals) kept.erase(kept.begin());
+    kept.push_back(release.first_launch_ns - last_first_launch_ns_);
+  }
+  last_first_launch_ns_ = release.first_launch_ns;
   ++row_.counters.jobs_released;
   row_.last_release_ns = known.release_ns;
   if (row_.first_release_ns == 0) row_.first_release_ns = known.release_ns;
@@ -160,9 +166,24 @@ void Client::ReportFromCursors(uint64_t now_ns) {
 
 void Client::CloseJobs(uint64_t before, uint64_t now_ns) {
   while (std::optional<ingress::JobTracker::Job> job = tracker_->TakeOver(before)) {
-    scheduler_->JobClosed(task_, job->id, job->identities, job->last_complete_ns, now_ns);
-    book_->CloseJob(job->id, job->last_complete_ns);
+    const uint64_t id = job->id;
+    const uint64_t complete_ns = job->last_complete_ns;
+    CloseJob(std::move(*job), now_ns);
+    book_->CloseJob(id, complete_ns);
   }
+}
+
+void Client::CloseJob(ingress::JobTracker::Job job, uint64_t now_ns) {
+  scheduler_->JobClosed(task_, job.id, job.identities, job.last_complete_ns, now_ns);
+  if (!keep_for_profile_ || job.identities.size() != job.slots.size()) return;
+  if (sched::SignatureOf(job.identities) != scheduler_->View(task_).signature) return;
+  observed_.slots = std::move(job.slots);
+  observed_.identities = std::move(job.identities);
+}
+
+void Client::KeepForProfile() {
+  keep_for_profile_ = true;
+  tracker_->KeepSlots();
 }
 
 void Client::MoveGranted() {
@@ -213,7 +234,7 @@ void Client::Finish(uint64_t now_ns) {
   if (!started() || !Process(now_ns).ok()) return;
   ReportFromCursors(now_ns);
   if (std::optional<ingress::JobTracker::Job> job = tracker_->TakeLast()) {
-    scheduler_->JobClosed(task_, job->id, job->identities, job->last_complete_ns, now_ns);
+    CloseJob(std::move(*job), now_ns);
   }
 }
 

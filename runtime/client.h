@@ -41,6 +41,8 @@ class Client {
   // Asks `recorder` for the release of each job from now on; it outlives this object.
   void SetRecorder(recorder::JobRecorder* recorder) { recorder_ = recorder; }
   bool started() const { return scheduler_ != nullptr; }
+  // From now on it keeps what a profile is made of.
+  void KeepForProfile();
 
   // Reads the lane and tells the scheduler. Error kInvalid: the client broke the lane's rules and
   // is to be cut.
@@ -55,6 +57,14 @@ class Client {
   void Finish(uint64_t now_ns);
 
   sched::TaskConfig TaskConfig() const;
+  // What a profile needs beside the scheduler's view, after KeepForProfile().
+  struct Observed {
+    std::vector<SgprsSlot> slots;        // of a job that has the learnt signature
+    std::vector<uint64_t> identities;    // of the same launches
+    std::vector<uint64_t> intervals_ns;  // between first launches, the latest kMostIntervals
+  };
+  const Observed& observed() const { return observed_; }
+  sched::TaskView View() const { return started() ? scheduler_->View(task_) : sched::TaskView(); }
   // Contents of its row. Learnt settings are written to the lane on the way.
   const SgprsTaskRow& UpdateRow();
   // As it asked; nullopt: as configured.
@@ -96,6 +106,8 @@ class Client {
   // Tells the scheduler of jobs that are over, of those before job `before`.
   void CloseJobs(uint64_t before, uint64_t now_ns);
   void MoveGranted();
+  void CloseJob(ingress::JobTracker::Job job, uint64_t now_ns);
+  static constexpr size_t kMostIntervals = 1024;
 
   ingress::ConnectionId id_ = 0;
   uint32_t row_index_ = 0;
@@ -113,6 +125,9 @@ class Client {
   uint64_t recorded_at_tick_ = 0;
   bool bypassing_ = false;
   bool learnt_ = false;
+  bool keep_for_profile_ = false;
+  uint64_t last_first_launch_ns_ = 0;
+  Observed observed_;
   SgprsTaskRow row_ = {};
   // Kept, so that a wake-up allocates nothing.
   std::vector<ingress::JobTracker::Release> released_;

@@ -115,15 +115,29 @@ Reply RunRecording(Daemon* daemon, std::string_view rest) {
   return {0, daemon->recording().Json()};
 }
 
+Reply RunProfile(Daemon* daemon, std::string_view rest) {
+  const std::string_view word = NextWord(&rest);
+  if (word != "load" || rest.empty() || rest.front() != '/') {
+    return {kUsage, "use profile load FILE, FILE an absolute path"};
+  }
+  const Result<profile::Profile> loaded = daemon->LoadProfile(std::string(rest));
+  if (!loaded.ok()) return Failed(loaded.status());
+  return {0, fmt::format(
+                 R"({{"profile":{},"task":{},"signature":"{:016x}","launches":{},"stages":{}}})",
+                 JsonString(OneLine(rest)), JsonString(OneLine(loaded->task)), loaded->signature(),
+                 loaded->launches.size(), loaded->stages.size())};
+}
+
 struct CommandRow {
   std::string_view name;
   bool reads_without_argument;  // allowed for everybody as long as it has no argument
   Reply (*run)(Daemon*, std::string_view rest);
 };
 constexpr CommandRow kCommands[] = {
-    {"policy", true, &RunPolicy},   {"overload", true, &RunOverload},
-    {"trace", false, &RunTrace},    {"shutdown", false, &RunShutdown},
-    {"version", true, &RunVersion}, {"recording", true, &RunRecording},
+    {"policy", true, &RunPolicy},    {"overload", true, &RunOverload},
+    {"trace", false, &RunTrace},     {"shutdown", false, &RunShutdown},
+    {"version", true, &RunVersion},  {"recording", true, &RunRecording},
+    {"profile", false, &RunProfile},
 };
 
 }  // namespace

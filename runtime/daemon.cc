@@ -20,7 +20,8 @@ Daemon::Daemon(loop::Loop* loop, DaemonOptions options)
       options_(std::move(options)),
       policy_(options_.config.policy),
       overload_(options_.config.overload),
-      admission_(options_.config.admission) {}
+      admission_(options_.config.admission),
+      profiles_(options_.config.profile_directory) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::Make(loop::Loop* loop, DaemonOptions options) {
   std::unique_ptr<Daemon> daemon(new Daemon(loop, std::move(options)));
@@ -105,6 +106,7 @@ Status Daemon::EnsurePool(const SgprsHello& hello) {
   if (!pool.ok()) return pool.status();
   pool_ = std::move(*pool);
   pool_->scheduler()->SetOverload(overload_, NowNs());
+  profiles_.Seed(pool_.get());
   spdlog::info("{}", pool_->Describe());
   recording_->NotePool(*pool_, policy_name());
   TracePool();
@@ -136,6 +138,7 @@ Status Daemon::OnReady(ingress::ConnectionId id, const SgprsReady& ready) {
   if (!task.ok()) return task.status();
   if (by_task_.size() <= *task) by_task_.resize(*task + 1, nullptr);
   by_task_[*task] = client;
+  if (profiles_.writing()) client->KeepForProfile();
   client->Start(scheduler, *task, static_cast<SgprsBackend>(ready.backend),
                 options_.config.force_switch);
   recording_->AddClient(client->UpdateRow(), client->release_rule());
@@ -163,6 +166,7 @@ void Daemon::OnGone(ingress::ConnectionId id, bool orderly) {
     const uint64_t now_ns = NowNs();
     loop_->Remove(client->bell);
     client->Finish(now_ns);
+    if (profiles_.writing()) profiles_.Write(client.get(), pool_.get());
     TakeFinishedJobs();
     TraceStages(client.get());
     client->UpdateRow();
@@ -254,6 +258,7 @@ std::string Daemon::JudgeHello(const SgprsHello& hello) const {
 void Daemon::JudgeLearnt(std::vector<std::pair<ingress::ConnectionId, std::string>>* cut) {
   for (const auto& [id, client] : clients_) {
     if (!client->TakeJustLearnt()) continue;
+    profiles_.Judge(*client, *pool_);
     admission_.Remember(client->name(), client->program(), client->Demand());
     if (admission_.mode() == policy::AdmissionMode::kOff) continue;
     const std::string why = policy::JudgeAdmission(Demands(client.get()), client->Demand()).why;

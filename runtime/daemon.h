@@ -25,6 +25,7 @@
 #include "runtime/observe/schedule_trace.h"
 #include "runtime/observe/state_segment.h"
 #include "runtime/pool/config.h"
+#include "runtime/profiles.h"
 #include "runtime/recording.h"
 
 namespace sgprs::runtime {
@@ -55,6 +56,9 @@ class Daemon : public ingress::ControlHandler {
   Result<std::string> StopTrace();
   void Shutdown() { loop_->Stop(); }
   const Recording& recording() const { return *recording_; }
+  Result<profile::Profile> LoadProfile(const std::string& path) {
+    return profiles_.Load(path, pool_.get());
+  }
   const std::string& socket_path() const { return listener_->path(); }
 
   // ControlHandler
@@ -103,6 +107,7 @@ class Daemon : public ingress::ControlHandler {
   std::unique_ptr<observe::StateSegment> state_;
   std::unique_ptr<observe::ScheduleTrace> trace_;
   std::unique_ptr<Recording> recording_;
+  Profiles profiles_;
   std::unique_ptr<DevicePool> pool_;
   std::unordered_map<ingress::ConnectionId, std::unique_ptr<Client>> clients_;
   std::vector<Client*> by_task_;

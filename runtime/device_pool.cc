@@ -27,6 +27,7 @@ sched::SchedulerConfig MakeSchedulerConfig(const pool::Config& config, std::stri
   out.relearn_after = config.relearn_after;
   out.min_stage_ns = config.min_stage_ns;
   out.force_switch = config.force_switch;
+  out.sweep = config.profile_sweep;
   out.max_open_launches = config.max_open_launches;
   out.open_grant_ns = config.open_grant_ns;
   out.park_after_ns = config.park_after_ns;
@@ -36,6 +37,21 @@ sched::SchedulerConfig MakeSchedulerConfig(const pool::Config& config, std::stri
   return out;
 }
 
+namespace {
+
+// Sizes that a profile is taken in: from a sixth of the device to all of it.
+std::vector<uint32_t> SweepSizes(const SgprsHello& hello) {
+  std::vector<uint32_t> sizes;
+  for (const uint32_t sixths : {1u, 2u, 3u, 4u, 6u}) {
+    const uint32_t sms = hello.sm_count * sixths / 6;
+    const uint32_t size = std::max(sms - sms % hello.sm_alignment, hello.sm_minimum);
+    if (sizes.empty() || size > sizes.back()) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<DevicePool>> DevicePool::Make(const pool::Config& config,
                                                      std::string_view policy,
                                                      const SgprsHello& hello) {
@@ -43,8 +59,10 @@ Result<std::unique_ptr<DevicePool>> DevicePool::Make(const pool::Config& config,
   if (chosen == nullptr) {
     return Status(ErrorCode::kInvalid, "no policy '" + std::string(policy) + "'");
   }
+  pool::PoolConfig wanted = config.pool;
+  if (config.profile_sweep) wanted.sm_counts = SweepSizes(hello);
   Result<std::vector<pool::PartitionSpan>> spans = pool::LayOutPool(
-      config.pool, {hello.sm_count, hello.sm_minimum, hello.sm_alignment}, chosen->traits().pool);
+      wanted, {hello.sm_count, hello.sm_minimum, hello.sm_alignment}, chosen->traits().pool);
   if (!spans.ok()) return spans.status();
   auto scheduler =
       sched::Scheduler::Make(MakeSchedulerConfig(config, policy, *spans, hello.sm_count));

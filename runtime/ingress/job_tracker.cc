@@ -66,6 +66,7 @@ Status JobTracker::Take(const SgprsSlot& slot, uint64_t now_ns, std::vector<Rele
   Result<uint64_t> identity = Identity(slot);
   if (!identity.ok()) return identity.status();
   job.identities.push_back(*identity);
+  if (keep_slots_) job.slots.push_back(slot);
   ++identities_;
   return Status::Ok();
 }

@@ -32,6 +32,7 @@ class JobTracker {
     uint64_t last_complete_ns = 0;  // of the latest completion within it
     uint64_t completed_upto = 0;    // lane index
     std::vector<uint64_t> identities;  // kernel, kind and stream of each launch, hashed
+    std::vector<SgprsSlot> slots;      // of each launch, after KeepSlots()
   };
   struct Release {
     uint64_t job = 0;
@@ -40,6 +41,9 @@ class JobTracker {
 
   // `lane` outlives this object.
   explicit JobTracker(lane::LaneOwner* lane) : lane_(lane) {}
+
+  // From now on jobs carry their slots (64 bytes a launch), for a profile.
+  void KeepSlots() { keep_slots_ = true; }
 
   // Reads slots up to the `recorded` of the lane's last Observe(); appends the jobs that begin in
   // them. Error kInvalid: a malformed slot; the client is to be cut.
@@ -68,6 +72,7 @@ class JobTracker {
   uint64_t scanned_ = 0;  // next slot to read
   uint64_t last_job_ = 0;
   uint64_t last_release_ns_ = 0;
+  bool keep_slots_ = false;
   size_t identities_ = 0;              // kept, of all jobs
   std::deque<Job> jobs_;               // open ones, in order
   std::vector<uint64_t> kernel_hash_;  // by kernel id - 1; 0 = not looked up yet

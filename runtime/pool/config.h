@@ -69,6 +69,10 @@ struct Config {
   uint32_t job_log_mib = 64;
   uint32_t job_log_files = 4;
   std::string metrics_listen;  // empty = not served
+
+  // [profiles]
+  std::string profile_directory;  // empty = none are written
+  bool profile_sweep = false;
 };
 
 // Reads a file. Errors: kNotFound (no such file), kUnavailable (can not be read), kInvalid.

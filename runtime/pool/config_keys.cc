@@ -317,6 +317,12 @@ const ConfigKey kKeys[] = {
      "OpenMetrics over HTTP: a path of a Unix socket, or a local port as a "
      "text; \"\": not served",
      SGPRS_TEXT(metrics_listen)},
+
+    {"profiles", "directory",
+     "where a profile of each task is written when it ends (`sgprs profile`); \"\": nowhere",
+     SGPRS_TEXT(profile_directory)},
+    {"profiles", "sweep", "each job in the next partition, to measure stages in all sizes",
+     SGPRS_FLAG(profile_sweep)},
 };
 
 #undef SGPRS_INTEGER

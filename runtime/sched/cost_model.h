@@ -50,6 +50,10 @@ class CostModel {
 
   size_t stages() const { return rows_.size(); }
   bool Measured(size_t stage, size_t size_class) const;
+  // What was measured there, not clamped; only if it was.
+  uint64_t MeasuredCost(size_t stage, size_t size_class) const {
+    return Measurement(rows_[stage].samples[size_class]);
+  }
   // One entry a partition; valid until the next Reset() or Record().
   std::span<const uint64_t> Costs(size_t stage) const { return rows_[stage].cost_ns; }
   uint64_t CostOfClass(size_t stage, size_t size_class) const;

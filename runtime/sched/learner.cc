@@ -6,10 +6,9 @@
 #include "runtime/sched/stage_cuts.h"
 
 namespace sgprs::sched {
-namespace {
 
 // FNV-1a over the words.
-uint64_t HashSequence(std::span<const uint64_t> launches) {
+uint64_t SignatureOf(std::span<const uint64_t> launches) {
   uint64_t hash = 14695981039346656037ull;
   for (const uint64_t launch : launches) {
     for (int shift = 0; shift < 64; shift += 8) {
@@ -19,11 +18,10 @@ uint64_t HashSequence(std::span<const uint64_t> launches) {
   return hash;
 }
 
-}  // namespace
-
-Learner::Learner(const LearnerConfig& config, const SizeClasses* sizes)
+Learner::Learner(const LearnerConfig& config, const SizeClasses* sizes, const ProfileBook* book)
     : config_(config),
       sizes_(sizes),
+      book_(book),
       costs_{CostModel(sizes, config.window, config.mean_cost),
              CostModel(sizes, config.window, config.mean_cost),
              CostModel(sizes, config.window, config.mean_cost),
@@ -50,7 +48,7 @@ bool Learner::CostKnown(PlanKind kind) const {
   return false;
 }
 
-Status Learner::Adopt(const TaskProfile& profile) {
+Status Learner::Check(const TaskProfile& profile) {
   const auto bad = [](std::string what) {
     return Status(ErrorCode::kInvalid, "profile: " + std::move(what));
   };
@@ -68,7 +66,12 @@ Status Learner::Adopt(const TaskProfile& profile) {
     return bad("the last stage ends at " + std::to_string(before) + " of " +
                std::to_string(profile.launches.size()) + " launches");
   }
-  AdoptSequence(HashSequence(profile.launches), profile.launches.size());
+  return Status::Ok();
+}
+
+Status Learner::Adopt(const TaskProfile& profile) {
+  if (Status fits = Check(profile); !fits.ok()) return fits;
+  AdoptSequence(SignatureOf(profile.launches), profile.launches.size());
   std::vector<uint64_t>& ends = ends_[static_cast<size_t>(PlanKind::kStages)];
   ends.clear();
   CostModel& stages = model(PlanKind::kStages);
@@ -85,7 +88,32 @@ Status Learner::Adopt(const TaskProfile& profile) {
     model(PlanKind::kWhole).Seed(0, sizes_->sm_count(c), whole_ns[c]);
   }
   phase_ = Phase::kScheduled;
+  changes_ = 0;
+  profiled_ = true;
   return Status::Ok();
+}
+
+bool Learner::AdoptFromBook(uint64_t hash, uint64_t length) {
+  if (book_ == nullptr || phase_ == Phase::kScheduled) return false;
+  const auto found = book_->find(hash);
+  return found != book_->end() && found->second.launches.size() == length &&
+         Adopt(found->second).ok();
+}
+
+std::optional<TaskProfile> Learner::Learnt() const {
+  if (phase_ != Phase::kScheduled) return std::nullopt;
+  TaskProfile out;
+  const CostModel& stages = costs(PlanKind::kStages);
+  const std::span<const uint64_t> ends = Ends(PlanKind::kStages);
+  for (size_t i = 0; i < ends.size(); ++i) {
+    TaskProfile::Stage stage = {.end = ends[i], .costs = {}};
+    for (size_t c = 0; c < sizes_->count(); ++c) {
+      if (!stages.Measured(i, c)) continue;
+      stage.costs.push_back({sizes_->sm_count(c), stages.MeasuredCost(i, c)});
+    }
+    out.stages.push_back(std::move(stage));
+  }
+  return out;
 }
 
 void Learner::RecordOpen(uint32_t partition, uint64_t ns) {
@@ -94,7 +122,9 @@ void Learner::RecordOpen(uint32_t partition, uint64_t ns) {
 
 bool Learner::JobClosed(const JobRecord& record, std::span<const uint64_t> launches) {
   if (launches.empty()) return false;
-  const uint64_t hash = HashSequence(launches);
+  const uint64_t hash = SignatureOf(launches);
+  const bool left = phase_ == Phase::kChunks && hash != hash_;
+  if (AdoptFromBook(hash, launches.size())) return left;
   switch (phase_) {
     case Phase::kSequence:
       return ClosedInSequence(hash, launches.size());
@@ -108,6 +138,7 @@ bool Learner::JobClosed(const JobRecord& record, std::span<const uint64_t> launc
 
 void Learner::AdoptSequence(uint64_t hash, uint64_t length) {
   phase_ = Phase::kChunks;
+  profiled_ = false;
   ++generation_;
   hash_ = hash;
   length_ = length;

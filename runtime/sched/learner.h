@@ -13,6 +13,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,17 +56,27 @@ struct LearnerConfig {
   bool mean_cost = false;  // a cost is the mean of its measurements, not their maximum
 };
 
+// Profiles that are known, by signature.
+using ProfileBook = std::map<uint64_t, TaskProfile>;
+
 class Learner {
  public:
   enum class Phase : uint8_t { kSequence, kChunks, kScheduled };
   static constexpr uint32_t kMaxChanges = 6;
 
-  // `sizes` outlives it.
-  Learner(const LearnerConfig& config, const SizeClasses* sizes);
+  // `sizes` and `book` outlive it; without a book everything is learnt.
+  Learner(const LearnerConfig& config, const SizeClasses* sizes, const ProfileBook* book = nullptr);
+
+  // Error kInvalid: what of a profile does not fit together.
+  static Status Check(const TaskProfile& profile);
 
   Phase phase() const { return phase_; }
   uint64_t length() const { return phase_ == Phase::kSequence ? 0 : length_; }
   uint64_t generation() const { return generation_; }
+  uint64_t signature() const { return phase_ == Phase::kSequence ? 0 : hash_; }
+  bool profiled() const { return phase_ == Phase::kScheduled && profiled_; }
+  // Stages with the costs that were measured; nullopt: no stages are cut yet.
+  std::optional<TaskProfile> Learnt() const;
   // How the next job is to be cut.
   PlanKind Plan(bool staged) const;
   // Ends (exclusive) of the stages, in launches; empty for kOpen.
@@ -86,6 +98,8 @@ class Learner {
  private:
   CostModel& model(PlanKind kind) { return costs_[static_cast<size_t>(kind)]; }
   void AdoptSequence(uint64_t hash, uint64_t length);
+  // Takes what the book says of this signature, if it does.
+  bool AdoptFromBook(uint64_t hash, uint64_t length);
   bool ClosedInSequence(uint64_t hash, uint64_t length);
   bool ClosedInChunks(const JobRecord& record, uint64_t hash, uint64_t length);
   bool ClosedScheduled(const JobRecord& record, uint64_t hash);
@@ -94,6 +108,8 @@ class Learner {
 
   const LearnerConfig config_;
   const SizeClasses* const sizes_;
+  const ProfileBook* const book_;
+  bool profiled_ = false;
   Phase phase_ = Phase::kSequence;
   uint64_t generation_ = 0;  // counts adopted sequences
   uint64_t hash_ = 0;        // of the sequence learnt, or of the candidate in kSequence

@@ -56,6 +56,9 @@ struct SchedulerConfig {
   uint32_t relearn_after = 3;
   uint64_t min_stage_ns = 20'000;
   bool force_switch = false;  // every stage in another partition than its predecessor (tests)
+  // Every job wholly in one partition, the next job in the next one: so that each stage is measured
+  // in each size (`sgprs profile`).
+  bool sweep = false;
 
   // Jobs whose length is not known, and what a task without a period does beyond it, are granted in
   // ranges of about `open_grant_ns` of work, at most `max_open_launches` launches each (README.md).
@@ -85,6 +88,9 @@ struct TaskProfile {
   std::vector<uint64_t> launches;  // identities, as in JobClosed; its size is the job's length
   std::vector<Stage> stages;       // at most SGPRS_MAX_STAGES; the last ends at the length
 };
+
+// The key of a launch sequence: a hash of the identities in order.
+uint64_t SignatureOf(std::span<const uint64_t> launches);
 
 struct TaskConfig {
   std::string name;
@@ -148,6 +154,8 @@ inline constexpr uint32_t kWindowSlots = 10;
 
 struct TaskView {
   bool scheduled = false;  // stages are cut
+  bool profiled = false;   // by a profile, and not learnt anew since
+  uint64_t signature = 0;  // of the sequence learnt, 0 = none yet
   uint32_t stages = 0;
   uint64_t job_launches = 0;  // learnt length, 0 = unknown
   uint64_t cost_ns = 0;       // of a whole job in the largest partition
@@ -184,6 +192,14 @@ class Scheduler {
 
   // Tasks. Ids are reused after RemoveTask. RemoveTask forgets all its jobs and queue entries at
   // once.
+  // Profiles by signature (SignatureOf): a task whose job turns out to have one is scheduled by it
+  // from its next job on, with nothing to be learnt. One of the same signature is replaced. Error
+  // kInvalid: the text names what does not fit.
+  virtual Status AddProfile(const TaskProfile& profile) = 0;
+  // What was learnt of a task, `launches` left empty; stages with the costs that were measured.
+  // nullopt: it is not scheduled in stages.
+  virtual std::optional<TaskProfile> LearntProfile(TaskId task) const = 0;
+
   virtual Result<TaskId> AddTask(const TaskConfig& config, uint64_t now_ns) = 0;
   virtual void RemoveTask(TaskId task, uint64_t now_ns) = 0;
 

@@ -67,7 +67,7 @@ Result<TaskId> SchedulerCore::AddTask(const TaskConfig& config, uint64_t now_ns)
     return Status(ErrorCode::kExhausted, "task \"" + config.name + "\": there are already " +
                                              std::to_string(config_.max_tasks) + " tasks");
   }
-  auto task = std::make_unique<Task>(TaskId{0}, config, learning_, &sizes_);
+  auto task = std::make_unique<Task>(TaskId{0}, config, learning_, &sizes_, &profiles_);
   if (config.profile) {
     Status adopted = task->learner.Adopt(*config.profile);
     if (!adopted.ok()) return adopted.WithContext("task \"" + config.name + "\"");
@@ -102,6 +102,17 @@ void SchedulerCore::RemoveTask(TaskId id, uint64_t now_ns) {
   std::erase_if(tail_grants_, [id](const Grant& grant) { return grant.task == id; });
   tasks_[id].reset();
   free_ids_.insert(id);
+}
+
+Status SchedulerCore::AddProfile(const TaskProfile& profile) {
+  if (Status fits = Learner::Check(profile); !fits.ok()) return fits;
+  profiles_[SignatureOf(profile.launches)] = profile;
+  return Status::Ok();
+}
+
+std::optional<TaskProfile> SchedulerCore::LearntProfile(TaskId id) const {
+  const Task* task = Find(id);
+  return task != nullptr && traits_.staged ? task->learner.Learnt() : std::nullopt;
 }
 
 Task* SchedulerCore::Find(TaskId task) {
@@ -244,6 +255,8 @@ TaskView SchedulerCore::View(TaskId id) const {
   const PlanKind kind = task->learner.Plan(traits_.staged);
   view.scheduled = kind == PlanKind::kStages || kind == PlanKind::kWhole;
   if (view.scheduled) view.stages = static_cast<uint32_t>(task->learner.Ends(kind).size());
+  view.profiled = task->learner.profiled();
+  view.signature = task->learner.signature();
   view.job_launches = task->learner.length();
   if (kind != PlanKind::kOpen) view.cost_ns = task->learner.costs(kind).TotalLargestCost();
   view.partition = task->last_partition == policy::kNoPartition ? 0 : task->last_partition;

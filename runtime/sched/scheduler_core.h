@@ -29,6 +29,8 @@ class SchedulerCore final : public Scheduler {
   // `config` is valid (Scheduler::Make checks it).
   SchedulerCore(const SchedulerConfig& config, std::unique_ptr<policy::Policy> policy);
 
+  Status AddProfile(const TaskProfile& profile) override;
+  std::optional<TaskProfile> LearntProfile(TaskId task) const override;
   Result<TaskId> AddTask(const TaskConfig& config, uint64_t now_ns) override;
   void RemoveTask(TaskId task, uint64_t now_ns) override;
   void JobReleased(TaskId task, uint64_t job, uint64_t first_launch_ns, uint64_t now_ns) override {
@@ -148,6 +150,7 @@ class SchedulerCore final : public Scheduler {
   policy::OverloadMode overload_;
   const std::unique_ptr<policy::JobGate> hold_gate_;
 
+  ProfileBook profiles_;
   std::vector<std::unique_ptr<Task>> tasks_;  // by id; empty = free
   std::set<TaskId> free_ids_;                 // below tasks_.size()
   std::vector<PartitionState> partitions_;

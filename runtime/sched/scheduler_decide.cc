@@ -130,12 +130,16 @@ std::span<const uint64_t> SchedulerCore::StageCosts(const Task& task, const Job&
 }
 
 // What stands above every policy: a stalled partition takes nothing while another one is sound, a
-// job that is being measured stays where it began, force_switch moves every stage.
+// job that is being measured stays where it began, sweep gives every job the next partition,
+// force_switch moves every stage.
 uint32_t SchedulerCore::Corrected(const Task& task, const Job& job, uint32_t wanted) const {
   if (wanted >= partitions_.size()) wanted = 0;
   const uint32_t last = task.last_partition;
   if (job.record.kind == PlanKind::kChunks && job.stage.index > 0 && last != policy::kNoPartition) {
     wanted = last;
+  }
+  if (config_.sweep && job.record.kind == PlanKind::kStages) {
+    wanted = static_cast<uint32_t>(job.id % partitions_.size());
   }
   if (config_.force_switch && wanted == last) {
     wanted = (last + 1) % static_cast<uint32_t>(partitions_.size());

@@ -109,8 +109,9 @@ struct RetiredJob {
 };
 
 struct Task {
-  Task(TaskId id, const TaskConfig& config, const LearnerConfig& learning, const SizeClasses* sizes)
-      : id(id), config(config), learner(learning, sizes) {
+  Task(TaskId id, const TaskConfig& config, const LearnerConfig& learning, const SizeClasses* sizes,
+       const ProfileBook* profiles)
+      : id(id), config(config), learner(learning, sizes, profiles) {
     if (config.period_ns != 0) grid.emplace(config.period_ns);
   }
 

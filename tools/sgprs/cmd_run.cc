@@ -15,6 +15,7 @@
 #include "tools/sgprs/command.h"
 #include "tools/sgprs/control_client.h"
 #include "tools/sgprs/exit_code.h"
+#include "tools/sgprs/profile/profile_pick.h"
 #include "tools/sgprs/run_environment.h"
 #include "tools/sgprs/simulation.h"
 
@@ -59,6 +60,10 @@ Status ResolvePaths(RunOptions* options) {
     Status status = MakeAbsolute(&*options->socket, "--socket");
     if (!status.ok()) return status;
   }
+  if (options->profile && options->profile != "none") {
+    Status status = MakeAbsolute(&*options->profile, "--profile");
+    if (!status.ok()) return status;
+  }
   for (std::string& library : options->kernels) {
     Status status = MakeAbsolute(&library, "--kernels");
     if (!status.ok()) return status;
@@ -77,6 +82,22 @@ bool CheckDaemon(const RunOptions& options, const std::string& socket) {
   const Result<ControlClient> daemon = ControlClient::Connect(socket);
   if (!daemon.ok()) Fail("run", daemon.status(), kExitFailure);
   return daemon.ok();
+}
+
+// The profile that was named, or the one of the task's name. False: the one that was named can not
+// be used.
+bool UseProfile(const RunOptions& options, const std::string& socket, const std::string& program) {
+  if (options.profile == "none") return true;
+  const std::string task =
+      options.name.value_or(std::filesystem::path(program).filename().string());
+  const std::string path = options.profile.value_or(ProfilePath(task));
+  if (!options.profile && (path.empty() || access(path.c_str(), R_OK) != 0)) return true;
+  const Status loaded = LoadProfile(socket, path);
+  if (loaded.ok()) return true;
+  if (options.profile) Fail("run", loaded, kExitFailure);
+  // Without a daemon there is nothing to seed, and the shim says so.
+  if (!options.profile && loaded.code() == ErrorCode::kRefused) Note("run", loaded.text());
+  return !options.profile;
 }
 
 int Execute(const std::vector<std::string>& program) {
@@ -108,6 +129,7 @@ int Run(RunOptions options, const std::vector<std::string>& program) {
     if (!started->empty()) Note("run", *started);
   }
   if (!CheckDaemon(options, socket)) return kExitFailure;
+  if (!UseProfile(options, socket, program.front())) return kExitFailure;
   Result<std::map<std::string, std::string>> variables = BuildRunEnvironment(
       options, *installation, [](const char* name) { return std::getenv(name); });
   if (!variables.ok()) return Fail("run", variables.status(), kExitFailure);
@@ -177,6 +199,12 @@ void AddRun(CLI::App* app, Invocation* invocation) {
   auto options = std::make_shared<RunOptions>();
   AddTaskOptions(command, options);
   command->add_flag("--require", options->require, "Do not run unscheduled");
+  command
+      ->add_option(
+          "--profile", options->profile,
+          "Profile to begin with (`sgprs profile`), or none (default: the task's, if there "
+          "is one)")
+      ->type_name("FILE");
   CLI::Option* simulate =
       command->add_flag("--simulate", options->simulate, "Run on a simulated GPU");
   command->add_option("--device", options->device, "Simulated device to start (default: sgprsd's)")

@@ -87,6 +87,7 @@ void AddCommands(CLI::App* app, Invocation* invocation) {
   AddPolicy(app, invocation);
   AddDemo(app, invocation);
   AddSim(app, invocation);
+  AddProfile(app, invocation);
   AddDoctor(app, invocation);
   AddVersion(app, invocation);
   AddHelp(app, invocation);

@@ -30,6 +30,7 @@ struct RunOptions {
   std::vector<std::string> kernels;          // absolute paths, with simulate
   std::optional<std::string> simgpu_socket;  // absolute path, with simulate
   bool require = false;
+  std::optional<std::string> profile;  // absolute path, or "none"
   std::optional<std::string> socket;  // absolute path
 };
 

@@ -26,12 +26,12 @@
 
 #include "sgprs/abi/abi.h"
 
-#define SGPRS_LANE_MAGIC 0x454e414cu /* "LANE" */
+#define SGPRS_LANE_MAGIC 0x324e414cu /* "LAN2": "LANE" had rows of 128 bytes for kernel names */
 #define SGPRS_LANE_SLOTS 8192u       /* default; a power of two */
 #define SGPRS_LANE_GRANTS 64u
 #define SGPRS_LANE_COMPLETIONS 256u
 #define SGPRS_LANE_KERNELS 2048u
-#define SGPRS_KERNEL_NAME_BYTES 104
+#define SGPRS_KERNEL_NAME_BYTES 488 /* templates of PyTorch are that long */
 
 /* Kind of a recorded driver call. */
 enum SgprsSlotKind {
@@ -131,7 +131,7 @@ typedef struct SgprsKernelName {
   uint32_t reserved1;
   char name[SGPRS_KERNEL_NAME_BYTES]; /* NUL-terminated, cut if too long */
 } SgprsKernelName;
-SGPRS_ABI_SIZE(SgprsKernelName, 128);
+SGPRS_ABI_SIZE(SgprsKernelName, 512);
 
 /* A doorbell: ring = add 1 to `sequence`, then FUTEX_WAKE if `asleep`. Sleep = set `asleep`, look
  * once more, FUTEX_WAIT on `sequence`. */
