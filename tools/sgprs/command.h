@@ -29,6 +29,7 @@ void AddPolicy(CLI::App* app, Invocation* invocation);
 void AddDemo(CLI::App* app, Invocation* invocation);
 void AddSim(CLI::App* app, Invocation* invocation);
 void AddProfile(CLI::App* app, Invocation* invocation);
+void AddTop(CLI::App* app, Invocation* invocation);
 void AddDoctor(CLI::App* app, Invocation* invocation);
 void AddVersion(CLI::App* app, Invocation* invocation);
 void AddHelp(CLI::App* app, Invocation* invocation);

@@ -88,6 +88,7 @@ void AddCommands(CLI::App* app, Invocation* invocation) {
   AddDemo(app, invocation);
   AddSim(app, invocation);
   AddProfile(app, invocation);
+  AddTop(app, invocation);
   AddDoctor(app, invocation);
   AddVersion(app, invocation);
   AddHelp(app, invocation);
