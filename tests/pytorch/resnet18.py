@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """ResNet18 in plain PyTorch, as torchvision defines it, and a loop that runs it by a timer.
 
-    resnet18.py [--frames 30] [--fps 30] [--batch 1] [--size 224] [--graph] [--half] [--channels-last]
+    resnet18.py [--frames 30] [--fps 30] [--batch 1] [--size 224] [--graph] [--half] [--channels-last] [--log FILE]
 
---frames 0: until SIGTERM. Prints one line of JSON: frames, late, the output's shape, times in ms.
+--frames 0: until SIGTERM. --log: a line a frame, when it was due and done (s, monotonic).
+Prints one line of JSON: frames, late, the output's shape, times in ms.
 """
 import argparse
 import itertools
 import json
+import os
 import signal
 import time
 
@@ -80,6 +82,7 @@ def main():
     parser.add_argument("--graph", action="store_true")
     parser.add_argument("--half", action="store_true")
     parser.add_argument("--channels-last", action="store_true")
+    parser.add_argument("--log", default=os.devnull)
     args = parser.parse_args()
     device = torch.device("cuda")
     model = ResNet18().to(device).eval()
@@ -89,7 +92,7 @@ def main():
     if args.channels_last:
         model, frame = model.to(memory_format=torch.channels_last), frame.to(memory_format=torch.channels_last)
     graph = None
-    with torch.inference_mode():
+    with torch.inference_mode(), open(args.log, "w", encoding="utf-8", buffering=1) as log:
         for _ in range(3):
             output = model(frame)
         torch.cuda.synchronize()
@@ -112,6 +115,7 @@ def main():
             torch.cuda.synchronize()
             end = time.monotonic()
             times.append((end - begin) * 1e3)
+            log.write(f"{due:.6f} {end:.6f}\n")
             due += period
             late += end > due
         cpu = time.process_time() - cpu
