@@ -81,6 +81,7 @@ struct Session {
   uint64_t job_launches = 0;  // recorded in the current job
   uint64_t job_first_ns = 0;
   uint64_t job_identity = 0;  // what the first item of the process's first job was
+  uint32_t graph_run = 0;     // items in a row without a kernel or a synchronisation (recorder.cc)
   // Hints for job borders, also written without the lock; relaxed: each stands alone.
   std::atomic<uint64_t> last_call_ns{0};  // latest look at the clock: a synchronising call's end,
                                           // an item that might have begun a job

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 #include "runtime/base/clock.h"
 #include "runtime/lane/doorbell.h"
 #include "shim/hooks.h"
@@ -69,11 +71,15 @@ uint32_t InternKernel(Session* s, KernelInfo* info) {
   return info->lane_id;
 }
 
-// Can the item that is being recorded begin a job? If not, nobody looks at the clock. Under
-// record_lock.
+// After so many items in a row without a kernel or a synchronisation the program is believed to
+// launch graphs, and what belongs to them, and to wait for none.
+constexpr uint32_t kGraphsOnly = 8;
+
+// Can the item that is being recorded begin a job, or tell when the next may? If not, nobody looks
+// at the clock. Under record_lock.
 bool MayBeginJob(Session* s) {
-  return s->after_sync.load(std::memory_order_relaxed) || s->job == 0 ||
-         s->job_mark.load(std::memory_order_relaxed) ||
+  return s->graph_run + 1 >= kGraphsOnly || s->after_sync.load(std::memory_order_relaxed) ||
+         s->job == 0 || s->job_mark.load(std::memory_order_relaxed) ||
          Relaxed(s->lane->settings.job_rule) == SGPRS_JOB_LAUNCHES;
 }
 
@@ -92,14 +98,17 @@ bool BeginsJob(Session* s, uint64_t identity, uint64_t now_ns, uint64_t* gap_ns)
     return length != 0 && s->job_launches >= length;
   }
   if (Relaxed(settings.job_rule) == SGPRS_JOB_MARKED) return false;
-  if (!s->after_sync.load(std::memory_order_relaxed)) return false;
+  // Graphs are few and the clock is looked at for each, so that a pause between two of them is
+  // known and tells without a synchronisation.
+  const bool synced = s->after_sync.load(std::memory_order_relaxed);
+  if (!synced && s->graph_run < kGraphsOnly) return false;
   if (length != 0 && s->job_launches >= length) return true;
   // Not at the learnt end: a pause tells, but bursts within one period are one job.
   const uint64_t period_ns = Relaxed(settings.period_ns);
   if (period_ns != 0 && now_ns - s->job_first_ns < period_ns / 2) return false;
   if (*gap_ns >= Relaxed(settings.pause_ns)) return true;
   // A task that is always late never pauses: what began the first job begins the next.
-  return period_ns != 0 && identity == s->job_identity;
+  return synced && period_ns != 0 && identity == s->job_identity;
 }
 
 uint64_t IdentityOf(const Entry& e, uint64_t bytes) {
@@ -221,10 +230,11 @@ void RecordScope::Commit(uint64_t bytes) {
   uint64_t gap_ns = 0;
   bool first = false;
   uint8_t slot_flags = 0;
+  const bool synced = s->after_sync.load(std::memory_order_relaxed);
   if (MayBeginJob(s)) {
     now_ns = NowNs();
     first = BeginsJob(s, IdentityOf(*entry_, bytes), now_ns, &gap_ns);
-    if (s->after_sync.load(std::memory_order_relaxed)) slot_flags |= SGPRS_SLOT_AFTER_SYNC;
+    if (synced) slot_flags |= SGPRS_SLOT_AFTER_SYNC;
     s->after_sync.store(false, std::memory_order_relaxed);
     s->last_call_ns.store(now_ns, std::memory_order_relaxed);
   }
@@ -238,6 +248,8 @@ void RecordScope::Commit(uint64_t bytes) {
     std::atomic_ref<uint64_t>(s->lane->jobs).store(s->job, std::memory_order_relaxed);
   }
   ++s->job_launches;
+  const bool graph_like = entry_->kind != EntryKind::kKernel && !synced;
+  s->graph_run = graph_like ? std::min(s->graph_run + 1, kGraphsOnly) : 0;
   entry_->job = s->job;
   if (stream != nullptr) FollowAnchor(s, stream, entry_);
   WriteSlot(bytes, now_ns, first ? gap_ns : 0, slot_flags);

@@ -73,6 +73,22 @@ class Programs(unittest.TestCase):
         bare, _ = self.both("graphs")
         self.assertEqual(self.json_of(bare), {"shape": [8, 8], "grad": [64, 64]})
 
+    def test_borders_of_programs_that_only_launch_graphs(self):
+        """A job is a frame, with and without a synchronisation in it, with and without a period, whatever releases it."""
+        for how, period_ns, release in (("sync", PERIOD_NS, None), ("sleep", PERIOD_NS, None), ("sleep", None, None),
+                                        ("sleep", PERIOD_NS, "timer"), ("input", PERIOD_NS, None),
+                                        ("two", PERIOD_NS, None), ("two", None, None), ("poll", PERIOD_NS, None)):
+            with self.subTest(how=how, period_ns=period_ns, release=release), programs.new_stack(policy="sgprs") as stack:
+                env = {"SGPRS_RELEASE": release} if release else {}
+                done = stack.run(*programs.command("graph_loops", how, "--fps", "20"), name="net", period_ns=period_ns,
+                                 cls=None if period_ns else "best-effort", env=env)
+                self.assertEqual(self.json_of(done), {"frames": 40})
+                self.check_counters(stack)
+                task = stack.json("tasks")["tasks"][0]
+                # The first frames of one that never synchronises are one job: it has to be known for what it is.
+                self.assertIn(task["counters"]["jobs_completed"], range(25, 43), task)
+                self.assertEqual(task["job_launches"], {"sync": 1, "sleep": 1, "input": 2, "two": 2, "poll": 2}[how])
+
     def test_ranges(self):
         bare, _ = self.both("ranges")
         self.assertEqual(self.json_of(bare), {"shape": [4, 64]})
