@@ -88,6 +88,8 @@ struct Session {
   std::atomic<bool> after_sync{false};
   std::atomic<bool> job_mark{false};  // the next item begins a job, whatever else is known
   uint32_t streams_made = 0;
+  // Rows that were given up; a row that was found before is looked up anew (FindStream).
+  std::atomic<uint64_t> streams_forgotten{0};
   uint64_t captures_made = 0;  // under issue_lock
 
   // Written by the issuer (under issue_lock), read by all.

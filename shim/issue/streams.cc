@@ -115,7 +115,7 @@ VirtualStream* MakeRow(Session* s, CUstream anchor, uint32_t thread) {
   v->blocking = !v->legacy_null && (flags & CU_STREAM_NON_BLOCKING) == 0;
   v->ordinal = v->legacy_null ? 0 : ++s->streams_made;
   if (v->priority != old_priority) v->streams_generation = 0;
-  v->dead.store(false, std::memory_order_release);
+  v->dead.store(false, std::memory_order_relaxed);  // read under the record lock
   if (fresh) {
     v->next = s->streams;
     s->streams = v;
@@ -170,6 +170,21 @@ void MakeStandIns(Session* s, VirtualStream* v) {
   }
 }
 
+// What this thread asked for last.
+struct LatestRow {
+  VirtualStream* row = nullptr;
+  CUstream stream = nullptr;
+  uint32_t thread = 0;
+  uint64_t forgotten = 0;  // Session::streams_forgotten when it was found
+};
+
+// A row is given up: its work goes on, its handle may come again. Both locks held.
+void GiveUp(Session* s, VirtualStream* v) {
+  v->dead.store(true, std::memory_order_relaxed);  // read under the record lock
+  // Release pairs with FindStream().
+  s->streams_forgotten.fetch_add(1, std::memory_order_release);
+}
+
 }  // namespace
 
 VirtualStream* FindStream(Session* s, CUstream stream, bool per_thread_api) {
@@ -180,21 +195,25 @@ VirtualStream* FindStream(Session* s, CUstream stream, bool per_thread_api) {
   const uint32_t thread = stream == CU_STREAM_PER_THREAD ? ThreadId() : 0;
   // The NULL and per-thread streams are of whatever context is current.
   if ((stream == nullptr || thread != 0) && !OfOurContext(s, stream)) return nullptr;
-  static thread_local VirtualStream* latest = nullptr;
-  VirtualStream* v = latest;
-  // `dead` is read without the lock: the application may not destroy a stream while it uses it.
-  if (v != nullptr && v->anchor == stream && v->thread == thread && !v->dead &&
-      v->context == s->facts.context) {
-    return v;
+  static thread_local LatestRow latest;
+  // Acquire pairs with the release in Forget...(): a row that was given up, and may be somebody
+  // else's by now, is not looked at. The application may not destroy a stream while it uses it.
+  const uint64_t forgotten = s->streams_forgotten.load(std::memory_order_acquire);
+  if (latest.row != nullptr && latest.forgotten == forgotten && latest.stream == stream &&
+      latest.thread == thread && latest.row->context == s->facts.context) {
+    return latest.row;
   }
   FutexLock record(&s->record_lock);
-  for (v = s->streams; v != nullptr; v = v->next) {
-    if (v->anchor == stream && v->thread == thread && !v->dead) return latest = v;
+  VirtualStream* v = s->streams;
+  while (v != nullptr && (v->anchor != stream || v->thread != thread || v->dead)) v = v->next;
+  if (v == nullptr) {
+    if (stream != nullptr && thread == 0 && !OfOurContext(s, stream)) return nullptr;
+    FutexLock issue(&s->issue_lock);
+    if (thread != 0) NoteThreadState();
+    v = MakeRow(s, stream, thread);
   }
-  if (stream != nullptr && thread == 0 && !OfOurContext(s, stream)) return nullptr;
-  FutexLock issue(&s->issue_lock);
-  if (thread != 0) NoteThreadState();
-  return latest = MakeRow(s, stream, thread);
+  latest = {v, stream, thread, forgotten};
+  return v;
 }
 
 CUstream PrepareTarget(Session* s, VirtualStream* v, uint32_t partition, SgprsLevel level,
@@ -250,11 +269,11 @@ bool JoinAnchor(Session* s, VirtualStream* v) {
 }
 
 void DrainAll(Session* s) {
-  if (s->lane == nullptr) return;
   // Other threads may go on recording; what this thread recorded is issued then, which is enough.
   WaitIssued(s, s->recorded.load(std::memory_order_acquire));
   FutexLock record(&s->record_lock);
   FutexLock issue(&s->issue_lock);
+  if (s->lane == nullptr) return;
   // The NULL stream may not be used while a stream that orders itself with it captures.
   bool no_null = false;
   for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
@@ -300,7 +319,7 @@ void ForgetStream(Session* s, CUstream stream) {
   FutexLock record(&s->record_lock);
   FutexLock issue(&s->issue_lock);
   for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
-    if (v->anchor == stream && !v->legacy_null && !IsPerThread(*v)) v->dead = true;
+    if (v->anchor == stream && !v->legacy_null && !IsPerThread(*v)) GiveUp(s, v);
   }
 }
 
@@ -309,14 +328,14 @@ void ForgetThread(Session* s) {
   FutexLock record(&s->record_lock);
   FutexLock issue(&s->issue_lock);
   for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {
-    if (v->thread == thread) v->dead = true;
+    if (v->thread == thread) GiveUp(s, v);
   }
 }
 
 void ForgetAllStreams(Session* s) {
   FutexLock record(&s->record_lock);
   FutexLock issue(&s->issue_lock);
-  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) v->dead = true;
+  for (VirtualStream* v = s->streams; v != nullptr; v = v->next) GiveUp(s, v);
 }
 
 void LeavePool(Session* s) {

@@ -30,7 +30,7 @@ struct StreamAttributes {
 };
 
 struct VirtualStream {
-  // Constant once made.
+  // Constant from MakeRow() until the row is given up.
   CUstream anchor = nullptr;  // as the application holds it; 0 = legacy NULL, 2 = per thread
   CUcontext context = nullptr;
   uint32_t thread = 0;   // per-thread stream: kernel thread id of its owner, else 0
@@ -42,7 +42,8 @@ struct VirtualStream {
   // Under the record lock.
   // Session::direct_epoch up to which recorded items follow what went to the anchor directly.
   uint64_t clean_epoch = 0;
-  std::atomic<bool> dead{false};  // destroyed by the application; reused once all is complete
+  // Destroyed by the application; reused once all is complete. Written under both locks.
+  std::atomic<bool> dead{false};
   std::atomic<uint64_t> recorded_upto{0};  // process index after its latest recorded item
 
   // Under the issue lock.

@@ -143,6 +143,8 @@ KernelInfo* KernelTable::Learn(CUfunction function) {
   }
   auto* info = new (std::nothrow) KernelInfo;
   if (info == nullptr) return nullptr;
+  info->older = kept_;
+  kept_ = info;
   for (uint32_t probe = 0, at = Hash(function); probe < 64; ++probe, ++at) {
     const CUfunction handle = marked_[at & 4095].handle.load(std::memory_order_relaxed);
     if (handle == function) info->is_kernel = true;

@@ -35,6 +35,7 @@ struct KernelInfo {
   // Interned id in the lane of generation `lane_generation`; under the record lock.
   uint32_t lane_id = 0;
   uint32_t lane_generation = 0;
+  KernelInfo* older = nullptr;  // KernelTable::kept_
 };
 
 class KernelTable {
@@ -70,6 +71,9 @@ class KernelTable {
 
   std::atomic<uint32_t> shared_generation_{1};
   FutexMutex mutex_;  // writers
+  // All that were ever made. Those of unloaded code stay: graphs and readers without a lock may
+  // still point at them (some 250 bytes each).
+  KernelInfo* kept_ = nullptr;
   Cell cells_[kCells];
   Cell marked_[4096];  // handles known to be CUkernels
 };

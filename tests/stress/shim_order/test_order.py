@@ -2,7 +2,8 @@
 """Random race-free programs have one result: bare, under the shim without a daemon, under sgprsd with a
 forced switch at every stage it knows, and under a granter without any sense.
 
-$SHIM_ORDER_SEEDS: how many programs (CTest sets it). Each failure names the command that repeats it.
+$SHIM_ORDER_SEEDS: how many programs, $SHIM_ORDER_FIRST: from which seed on (CTest sets them). Each failure names
+the command that repeats it. $SHIM_ORDER_PRELOAD: what is preloaded in place of the shim; a sanitizer's build sets it.
 """
 import json
 import os
@@ -15,18 +16,21 @@ import stack as support  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS = os.environ.get("SHIM_ORDER_DIR", os.path.join(os.getcwd(), "build", "tests", "bin"))
 SEEDS = int(os.environ.get("SHIM_ORDER_SEEDS", "40"))
+FIRST = int(os.environ.get("SHIM_ORDER_FIRST", "1"))
 SHIM_ORDER = os.path.join(PROGRAMS, "shim_order")
 GRANTER = os.path.join(PROGRAMS, "random_granter")
 KERNELS = os.path.join(PROGRAMS, "libshim_order_kernels.so")
+PRELOAD = os.environ.get("SHIM_ORDER_PRELOAD")
 BATCH = 20  # programs of one process
-BATCH_SECONDS = 120
+BATCH_SECONDS = 600 if PRELOAD else 120
+SHIMMED = {"env": {"LD_PRELOAD": PRELOAD}} if PRELOAD else {}
 
 
 def batches():
     """(first seed, programs, threads) of each process; some run a single program."""
-    seed = 1
-    while seed <= SEEDS:
-        count = 1 if seed % 9 == 1 else min(BATCH, SEEDS - seed + 1)
+    seed, end = FIRST, FIRST + SEEDS
+    while seed < end:
+        count = 1 if seed % 9 == 1 else min(BATCH, end - seed)
         yield seed, count, 1 + seed % 4
         seed += count
 
@@ -61,13 +65,13 @@ class Order(unittest.TestCase):
             arguments = ["--seed", str(seed), "--programs", str(count), "--threads", str(threads)]
             again = "shim_order " + " ".join(arguments)
             try:
-                done = stack.run(SHIM_ORDER, *arguments, shim=shim, timeout=BATCH_SECONDS)
+                done = stack.run(SHIM_ORDER, *arguments, shim=shim, timeout=BATCH_SECONDS, **(SHIMMED if shim else {}))
             except subprocess.TimeoutExpired as hang:
                 output = hang.stdout.decode() if hang.stdout else ""
                 self.fail(f"{again}: hangs after seeds {sorted(lines(output))}")
             self.assertEqual(done.returncode, 0, f"{again}:\n{done.stdout}{done.stderr}")
             found.update(lines(done.stdout))
-        self.assertEqual(sorted(found), list(range(1, SEEDS + 1)))
+        self.assertEqual(sorted(found), list(range(FIRST, FIRST + SEEDS)))
         return found
 
     def stack(self, **how):
@@ -129,9 +133,9 @@ class Order(unittest.TestCase):
         each = max(1, min(BATCH, SEEDS // 4))
         children = {}
         for i in range(4):
-            seed = 1 + i * each
+            seed = FIRST + i * each
             children[seed] = stack.start(SHIM_ORDER, "--seed", str(seed), "--programs", str(each), "--threads",
-                                         str(1 + seed % 4), name=f"order{i}", period_ns=5_000_000 * (i + 1))
+                                         str(1 + seed % 4), name=f"order{i}", period_ns=5_000_000 * (i + 1), **SHIMMED)
         for seed, child in children.items():
             out, err = child.communicate(timeout=BATCH_SECONDS)
             # Each program compares itself with what the host computed.
@@ -178,7 +182,7 @@ class Order(unittest.TestCase):
             stack.children.append(granter)
             support.wait_until(lambda: os.path.exists(stack.socket), what="random_granter")
             pids = {}
-            for seed in range(1, 1 + max(8, SEEDS // 5)):
+            for seed in range(FIRST, FIRST + max(8, SEEDS // 5)):
                 threads = 1 + seed % 4
                 child = stack.start(SHIM_ORDER, "--named", "--seed", str(seed), "--threads", str(threads))
                 _, err = child.communicate(timeout=BATCH_SECONDS)
