@@ -30,6 +30,7 @@ void AddDemo(CLI::App* app, Invocation* invocation);
 void AddSim(CLI::App* app, Invocation* invocation);
 void AddProfile(CLI::App* app, Invocation* invocation);
 void AddTop(CLI::App* app, Invocation* invocation);
+void AddReport(CLI::App* app, Invocation* invocation);
 void AddDoctor(CLI::App* app, Invocation* invocation);
 void AddVersion(CLI::App* app, Invocation* invocation);
 void AddHelp(CLI::App* app, Invocation* invocation);

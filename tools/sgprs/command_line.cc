@@ -89,6 +89,7 @@ void AddCommands(CLI::App* app, Invocation* invocation) {
   AddSim(app, invocation);
   AddProfile(app, invocation);
   AddTop(app, invocation);
+  AddReport(app, invocation);
   AddDoctor(app, invocation);
   AddVersion(app, invocation);
   AddHelp(app, invocation);
