@@ -22,6 +22,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "pytorch"), str(HERE.parent / "support")]
+import bench_frames  # noqa: E402
 import programs  # noqa: E402
 import stack  # noqa: E402
 
@@ -199,26 +200,14 @@ class Report:
     def frame_cost(self):
         """CPU time of a frame, time to the first one: bare and under sgprs, turn by turn."""
         out = {}
-        for label, mode in (("eager", []), ("graph", ["--graph"])):
+        for mode in bench_frames.MODES:
             if self.late():
-                out[label] = skipped(f"the report's {self.options.limit} s are over")
+                out[mode] = skipped(f"the report's {self.options.limit} s are over")
                 continue
-            seen = {False: [], True: []}
-            for _ in range(1 if self.options.quick else 3):
-                for shim in (False, True):
-                    with self.new_stack(policy="sgprs") as private:
-                        how = {"name": "net", "period_ns": round(1e9 / FPS)} if shim else {}
-                        done = private.run(*self.command("resnet18", "--frames", "60", "--fps", str(FPS), *mode),
-                                           shim=shim, timeout=200, **how)
-                        if done.returncode == 0:
-                            seen[shim].append(json.loads(done.stdout))
-            out[label] = {}
-            for key in ("cpu_ms", "median_ms", "first_s"):
-                if not seen[False] or not seen[True]:
-                    out[label] = {"error": "the program failed"}
-                    break
-                bare, shim = (statistics.median(row[key] for row in seen[which]) for which in (False, True))
-                out[label][key] = {"bare": bare, "shim": shim, "ratio": round(shim / bare, 3) if bare else None}
+            try:
+                out[mode] = bench_frames.measure(self.new_stack, self.command, mode, 1 if self.options.quick else 3)
+            except (RuntimeError, subprocess.SubprocessError) as error:
+                out[mode] = {"error": str(error)}
         return out
 
     def calls(self):

@@ -40,6 +40,22 @@ class Demo(unittest.TestCase):
                     self.assertEqual(task["workload"]["shape"], [1, 1000])
                     self.assertGreaterEqual(launches["recorded"], task["workload"]["frames"])
 
+    def test_profile(self):
+        """A job's kernels by their names, its stages' costs by SMs; a later run is scheduled by it from its second job."""
+        with programs.new_stack(policy="sgprs") as private:
+            private.env.pop("XDG_DATA_HOME", None)
+            net = programs.command("resnet18", "--size", "64", "--frames")
+            done = private.sgprs("profile", "--simulate", "--fps", "30", "--name", "net", "--json", "--", *net, "40",
+                                 timeout=200)
+            profile = json.loads(done.stdout[done.stdout.index('{"version":1,"kind"'):])
+            names = {kernel["name"] for kernel in profile["kernels"]}
+            self.assertTrue(any(name.startswith("void at::native::vectorized_elementwise_kernel<") for name in names), names)
+            self.assertEqual([name for name in names if name.startswith("_Z")], [])
+            self.assertGreater(len({cost["sms"] for stage in profile["stages"] for cost in stage["costs"]}), 3)
+            private.sgprs("run", "--simulate", "--fps", "30", "--name", "net", "--", *net, "2", timeout=200)
+            task = private.json("tasks")["tasks"][0]
+            self.assertEqual((task["stages"], task["job_launches"]), (len(profile["stages"]), len(profile["launches"])))
+
     def test_program_that_ends_by_itself(self):
         with programs.new_stack(daemon=False) as private:
             done = subprocess.run(
