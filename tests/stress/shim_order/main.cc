@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// shim_order: runs random programs and prints one line each, "SEED CHECKSUM ok|DIFFERS". Exit code
-// 0: all as computed on the host; 1: some differ; 2: usage; 3: the driver answered with an error.
+// shim_order: runs random programs (--repeat: each so many times, every time a job) and prints one
+// line each, "SEED CHECKSUM ok|DIFFERS". Exit code 0: all as computed on the host; 1: some differ;
+// 2: usage; 3: the driver answered with an error.
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
 
+#include "sgprs/sgprs.h"
 #include "tests/stress/shim_order/program.h"
 #include "tests/stress/shim_order/runner.h"
 
@@ -20,16 +22,18 @@ struct Options {
   int threads = 3;
   int length = 120;
   bool list = false;
+  int repeat = 1;
   bool order = false;
-  bool named = false;
+  RunOptions run;
 };
 
 bool Parse(int argc, char** argv, Options* options) {
   for (int i = 1; i < argc; ++i) {
-    bool* flag = std::strcmp(argv[i], "--list") == 0    ? &options->list
-                 : std::strcmp(argv[i], "--order") == 0 ? &options->order
-                 : std::strcmp(argv[i], "--named") == 0 ? &options->named
-                                                        : nullptr;
+    bool* flag = std::strcmp(argv[i], "--list") == 0            ? &options->list
+                 : std::strcmp(argv[i], "--order") == 0         ? &options->order
+                 : std::strcmp(argv[i], "--named") == 0         ? &options->run.named
+                 : std::strcmp(argv[i], "--without-waits") == 0 ? &options->run.without_waits
+                                                                : nullptr;
     if (flag != nullptr) {
       *flag = true;
       continue;
@@ -43,6 +47,8 @@ bool Parse(int argc, char** argv, Options* options) {
       options->programs = static_cast<int>(value);
     } else if (std::strcmp(name, "--threads") == 0) {
       options->threads = static_cast<int>(value);
+    } else if (std::strcmp(name, "--repeat") == 0) {
+      options->repeat = static_cast<int>(value);
     } else if (std::strcmp(name, "--length") == 0) {
       options->length = static_cast<int>(value);
     } else {
@@ -91,7 +97,8 @@ int main(int argc, char** argv) {
   if (!Parse(argc, argv, &options)) {
     std::fprintf(stderr,
                  "usage: shim_order [--seed N] [--programs K] [--threads 1..%d] "
-                 "[--length OPERATIONS] [--named] [--list] [--order]\n",
+                 "[--length OPERATIONS] [--repeat TIMES] [--named] [--without-waits] [--list] "
+                 "[--order]\n",
                  kMostThreads);
     return 2;
   }
@@ -103,8 +110,13 @@ int main(int argc, char** argv) {
     if (options.order) Order(program);
     if (options.list || options.order) continue;
     const Results wanted = Interpret(program);
-    const Results got = Run(program, options.named);
-    const bool good = Checksum(got) == Checksum(wanted);
+    Results got;
+    bool good = true;
+    for (int i = 0; good && i < options.repeat; ++i) {
+      sgprs_job_begin();
+      got = Run(program, options.run);
+      good = Checksum(got) == Checksum(wanted);
+    }
     std::printf("%" PRIu64 " %016" PRIx64 " %s\n", seed, Checksum(got), good ? "ok" : "DIFFERS");
     if (!good) Explain(program, got, wanted);
     std::fflush(stdout);

@@ -58,10 +58,10 @@ struct Graph {
 
 class Runner {
  public:
-  Runner(const Program& program, bool named)
+  Runner(const Program& program, const RunOptions& options)
       : program_(program),
-        named_(named),
-        ptx_(Ptx(named)),
+        options_(options),
+        ptx_(Ptx(options.named)),
         returned_(new std::atomic<bool>[program.ops.size()]()),
         host_steps_(program.ops.size()),
         node_steps_(program.ops.size()) {
@@ -118,7 +118,7 @@ class Runner {
   CUfunction FunctionOf(const Op& op, int index);
 
   const Program& program_;
-  const bool named_;
+  const RunOptions options_;
   const std::string ptx_;
   std::unique_ptr<std::atomic<bool>[]> returned_;
   std::vector<HostStep> host_steps_;
@@ -293,7 +293,7 @@ void Runner::DropGraph(int slot) {
 
 CUfunction Runner::FunctionOf(const Op& op, int index) {
   const Code& code = code_[op.module];
-  if (!named_ || index < 0) return code.function;
+  if (!options_.named || index < 0) return code.function;
   const std::string name = kKernelName + ("_" + std::to_string(index % kNames));
   CUfunction function = nullptr;
   Check(code.module != nullptr ? cuModuleGetFunction(&function, code.module, name.c_str())
@@ -394,7 +394,7 @@ void Runner::DoStreamOp(const Op& op, int index) {
                         : cuEventRecord(events_[op.event], stream);
       break;
     case OpKind::kEventWait:
-      result = cuStreamWaitEvent(stream, events_[op.event], 0);
+      if (!options_.without_waits) result = cuStreamWaitEvent(stream, events_[op.event], 0);
       break;
     case OpKind::kGraphLaunch:
       result = cuGraphLaunch(graphs_[op.graph].exec, stream);
@@ -480,6 +480,8 @@ void OpenDevice() {
   Check(cuCtxSetCurrent(g_context), "cuCtxSetCurrent");
 }
 
-Results Run(const Program& program, bool named) { return Runner(program, named).Run(); }
+Results Run(const Program& program, const RunOptions& options) {
+  return Runner(program, options).Run();
+}
 
 }  // namespace shim_order

@@ -11,9 +11,16 @@ namespace shim_order {
 // error, as everything here does: exit code 3, one line on stderr.
 void OpenDevice();
 
-// Runs one program, its threads at once. Blocks until all is over. `named`: the launch that is
-// operation i runs the kernel so_step_i, so that the device's log tells them apart.
-Results Run(const Program& program, bool named);
+struct RunOptions {
+  // The launch that is operation i runs the kernel so_step_i, so that the device's log tells them
+  // apart.
+  bool named = false;
+  // No stream waits for an event: the program is broken, and a checker has to find out.
+  bool without_waits = false;
+};
+
+// Runs one program, its threads at once. Blocks until all is over.
+Results Run(const Program& program, const RunOptions& options);
 
 }  // namespace shim_order
 

@@ -13,6 +13,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "support"))
 import stack as support  # noqa: E402  pylint: disable=wrong-import-position
+from happens_before import parse_order, swapped, violations  # noqa: E402  pylint: disable=wrong-import-position
 
 PROGRAMS = os.environ.get("SHIM_ORDER_DIR", os.path.join(os.getcwd(), "build", "tests", "bin"))
 SEEDS = int(os.environ.get("SHIM_ORDER_SEEDS", "40"))
@@ -51,6 +52,20 @@ def fnv1a(name):
     for byte in name.encode():
         value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
     return f"{value:016x}"
+
+
+def program(seed):
+    """Arguments of the program of that seed, run alone."""
+    return ["--seed", str(seed), "--threads", str(1 + seed % 4)]
+
+
+def order_and_launches(seed, rows):
+    """What happens_before.violations() takes, of the device's rows of one process."""
+    order = subprocess.run([SHIM_ORDER, "--order", *program(seed)], capture_output=True, text=True, check=True,
+                           env={"LD_LIBRARY_PATH": os.path.dirname(support.DRIVER)}).stdout
+    before = parse_order(order)
+    names = {fnv1a(f"so_step_{i}"): i for i in before}
+    return before, {names[row["name_hash"]]: row for row in rows if row["name_hash"] in names}
 
 
 class Order(unittest.TestCase):
@@ -154,24 +169,9 @@ class Order(unittest.TestCase):
             support.wait_until(lambda: os.path.exists(stack.socket), what="random_granter")
             self.several(stack)
 
-    def check_log(self, seed, threads, rows):
-        """Every launch began after those that it has to come after were over."""
-        again = f"shim_order --named --seed {seed} --threads {threads}"
-        order = subprocess.run([SHIM_ORDER, "--order", "--seed", str(seed), "--threads", str(threads)],
-                               capture_output=True, text=True, check=True,
-                               env={"LD_LIBRARY_PATH": os.path.dirname(support.DRIVER)}).stdout
-        before = {int(line.split(":")[0]): [int(x) for x in line.split(":")[1].split()]
-                  for line in order.splitlines()}  # fmt: skip
-        names = {fnv1a(f"so_step_{i}"): i for i in before}
-        ran = {names[row["name_hash"]]: row for row in rows if row["name_hash"] in names}
-        self.assertEqual(sorted(ran), sorted(before), f"{again}: launches of the log")
-        for launch, earlier in before.items():
-            for other in earlier:
-                self.assertLessEqual(ran[other]["end_ns"], ran[launch]["start_ns"],
-                                     f"{again}: launch {launch} began before launch {other} was over")
-
-    def test_happens_before(self):
-        """By the device process's own log, under single random grants."""
+    def logged(self, seeds, *flags, good=(0,)):
+        """Runs named programs under random grants with a device that keeps a log. Returns, for each seed, the order
+        that it asks for and its launches by that log."""
         with self.stack(daemon=False) as stack:
             device_log = os.path.join(stack.dir, "device.log")
             stack.simgpu.terminate()
@@ -181,23 +181,72 @@ class Order(unittest.TestCase):
             granter = subprocess.Popen([GRANTER, "--socket", stack.socket, "--seed", "4", "--most", "2"])
             stack.children.append(granter)
             support.wait_until(lambda: os.path.exists(stack.socket), what="random_granter")
-            pids = {}
-            for seed in range(FIRST, FIRST + max(8, SEEDS // 5)):
-                threads = 1 + seed % 4
-                child = stack.start(SHIM_ORDER, "--named", "--seed", str(seed), "--threads", str(threads))
+            seed_of = {}
+            for seed in seeds:
+                child = stack.start(SHIM_ORDER, "--named", *program(seed), *flags)
                 _, err = child.communicate(timeout=BATCH_SECONDS)
-                self.assertEqual(child.returncode, 0, f"seed {seed}: {err}")
-                pids[child.pid] = (seed, threads)
+                self.assertIn(child.returncode, good, f"seed {seed}: {err}")
+                seed_of[child.pid] = seed
             stack.simgpu.terminate()  # all of the log is written
             stack.simgpu.wait()
-            rows = {}
+            rows = {seed: [] for seed in seeds}
             with open(device_log, encoding="utf-8") as file:
                 for line in file:
                     row = json.loads(line)
                     if row["kind"] == "kernel":
-                        rows.setdefault(row["pid"], []).append(row)
-            for pid, (seed, threads) in pids.items():
-                self.check_log(seed, threads, rows[pid])
+                        rows[seed_of[row["pid"]]].append(row)
+        return {seed: order_and_launches(seed, rows[seed]) for seed in seeds}
+
+    def test_happens_before(self):
+        """By the device process's own log, under single random grants. The same log with two launches that depend
+        on each other in each other's place is not let through."""
+        swaps = 0
+        for seed, (before, ran) in self.logged(range(FIRST, FIRST + max(8, SEEDS // 5))).items():
+            again = "shim_order --named " + " ".join(program(seed))
+            self.assertEqual(violations(before, ran), [], again)
+            for launch, earlier in before.items():
+                for other in earlier[-3:]:
+                    self.assertTrue(violations(before, swapped(ran, launch, other)), f"{again}: {launch}, {other}")
+                    swaps += 1
+        self.assertGreater(swaps, 100)
+
+    def test_a_wait_that_is_left_out_is_seen(self):
+        """The same programs, but no stream waits for an event: the log shows it, and so do some results."""
+        logs = self.logged(range(1, 21), "--without-waits", good=(0, 1))
+        wrong = [seed for seed, (before, ran) in logs.items() if violations(before, ran)]
+        self.assertGreater(len(wrong), 3)
+
+    def repeated(self, stack, seed, **how):
+        """Starts one program that runs thirty times, each a job; one thread, so that the jobs are alike."""
+        arguments = ["--seed", str(seed), "--threads", "1", "--repeat", "30"]
+        return stack.start(SHIM_ORDER, *arguments, name=f"order{seed}", env={"SGPRS_JOB": "marked"}, **how)
+
+    def check_repeated(self, stack, children):
+        """All have the right results, and were switched at their stages. Returns their counters."""
+        for seed, child in children.items():
+            out, err = child.communicate(timeout=BATCH_SECONDS)
+            self.assertEqual(child.returncode, 0, f"shim_order --seed {seed} --threads 1 --repeat 30:\n{out}{err}")
+        return [t["counters"] for t in stack.json("tasks")["tasks"] if t["name"].startswith("order")]
+
+    def test_switched_at_every_stage(self):
+        """Programs that sgprsd has learnt: each stage runs in another partition than the one before."""
+        stages = switches = jobs = 0
+        with self.stack(env={"SGPRS_FORCE_SWITCH": "1"}, policy="sgprs", partitions=3) as stack:
+            for seed in range(FIRST, FIRST + max(8, SEEDS // 10)):
+                counters = self.check_repeated(stack, {seed: self.repeated(stack, seed)})[-1]
+                self.assertEqual(counters["self_granted"], 0, counters)
+                stages += counters["stages_completed"]
+                switches += counters["switches"]
+                jobs += counters["jobs_completed"]
+        self.assertGreater(stages, 2 * jobs)
+        self.assertGreater(switches, 9 * stages // 10)
+
+    def test_several_processes_switched_at_every_stage(self):
+        with self.stack(env={"SGPRS_FORCE_SWITCH": "1"}, policy="sgprs", partitions=3) as stack:
+            children = {seed: self.repeated(stack, seed, period_ns=20_000_000)
+                        for seed in range(FIRST, FIRST + 4)}  # fmt: skip
+            counters = self.check_repeated(stack, children)
+        self.assertGreater(sum(c["switches"] for c in counters), sum(c["jobs_completed"] for c in counters))
 
 
 if __name__ == "__main__":
