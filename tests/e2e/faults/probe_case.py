@@ -44,10 +44,11 @@ class ProbeCase(unittest.TestCase):
         if silent:
             self.assertEqual(done.stderr, "")
 
-    def everywhere(self, *scenario, seeds=3, lacking="CUDA_ERROR_NOT_SUPPORTED"):
+    def everywhere(self, *scenario, seeds=3, lacking="CUDA_ERROR_NOT_SUPPORTED", stack=None):
         """Bare, under the shim alone, under sgprsd, under a granter without sense. Skipped if the stand-in
-        driver answers `lacking` to a bare program."""
-        with probe_stack(daemon=False) as stack:
+        driver answers `lacking` to a bare program. `stack`: how the stacks are made."""
+        how = stack or {}
+        with probe_stack(daemon=False, **how) as stack:
             bare = stack.run(PROBE, *scenario, shim=False)
             if lacking in bare.stderr:
                 self.skipTest(f"the stand-in driver can not do this yet: {bare.stderr.strip()}")
@@ -59,6 +60,6 @@ class ProbeCase(unittest.TestCase):
                 self.ran(stack.run(PROBE, *scenario))
             # Nothing stalled until the shim gave up waiting for the runtime.
             self.assertNotIn("no grant for", stack.log("shim.log"))
-        with probe_stack(policy="sgprs") as stack:
+        with probe_stack(policy="sgprs", **how) as stack:
             self.ran(stack.run(PROBE, *scenario, name="probe"))
             return next(t for t in stack.json("tasks")["tasks"] if t["name"] == "probe")
