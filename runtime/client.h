@@ -79,7 +79,10 @@ class Client {
   uint32_t row_index() const { return row_index_; }
   sched::TaskId task() const { return task_; }
   lane::LaneOwner* lane() { return lane_.get(); }
+  const lane::LaneOwner* lane() const { return lane_.get(); }
+  uint64_t recorded() const { return lane_->cursors().recorded; }
   const std::string& name() const { return name_; }  // fit for a log line
+  uint32_t pid() const { return row_.pid; }
   std::string program() const { return row_.program; }
 
   // What it needs, as far as learnt.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <charconv>
 #include <string_view>
 
 #include "runtime/daemon.h"
@@ -128,6 +129,16 @@ Reply RunProfile(Daemon* daemon, std::string_view rest) {
                  loaded->launches.size(), loaded->stages.size())};
 }
 
+Reply RunStages(Daemon* daemon, std::string_view rest) {
+  uint32_t pid = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), pid);
+  if (error != std::errc() || end != rest.data() + rest.size()) {
+    return {kUsage, "use stages PID"};
+  }
+  Result<std::string> stages = daemon->Stages(pid);
+  return stages.ok() ? Reply{0, *stages} : Failed(stages.status());
+}
+
 struct CommandRow {
   std::string_view name;
   bool reads_without_argument;  // allowed for everybody as long as it has no argument
@@ -137,7 +148,7 @@ constexpr CommandRow kCommands[] = {
     {"policy", true, &RunPolicy},    {"overload", true, &RunOverload},
     {"trace", false, &RunTrace},     {"shutdown", false, &RunShutdown},
     {"version", true, &RunVersion},  {"recording", true, &RunRecording},
-    {"profile", false, &RunProfile},
+    {"profile", false, &RunProfile}, {"stages", false, &RunStages},
 };
 
 }  // namespace

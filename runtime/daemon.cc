@@ -2,6 +2,7 @@
 // Clients and messages. What the daemon does by itself is in daemon_turn.cc.
 #include "runtime/daemon.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "runtime/commands.h"
 #include "runtime/observe/text.h"
 #include "runtime/policy/policy.h"
+#include "runtime/stage_report.h"
 
 namespace sgprs::runtime {
 
@@ -269,6 +271,13 @@ void Daemon::JudgeLearnt(std::vector<std::pair<ingress::ConnectionId, std::strin
       client->WarnOfAdmission(why);
     }
   }
+}
+
+Result<std::string> Daemon::Stages(uint32_t pid) const {
+  for (const auto& [id, client] : clients_) {
+    if (client->pid() == pid) return StageReport(*client, *pool_->scheduler());
+  }
+  return Status(ErrorCode::kNotFound, fmt::format("no client has pid {}", pid));
 }
 
 Status Daemon::StartTrace(const std::string& path) {

@@ -56,6 +56,8 @@ class Daemon : public ingress::ControlHandler {
   Result<std::string> StopTrace();
   void Shutdown() { loop_->Stop(); }
   const Recording& recording() const { return *recording_; }
+  // Error kNotFound: no such client.
+  Result<std::string> Stages(uint32_t pid) const;
   Result<profile::Profile> LoadProfile(const std::string& path) {
     return profiles_.Load(path, pool_.get());
   }

@@ -204,9 +204,7 @@ void AddDemo(CLI::App* app, Invocation* invocation) {
   command->add_option("--device", options->device, "Simulated device (`simgpu --list-devices`)")
       ->type_name("NAME")
       ->capture_default_str();
-  command
-      ->add_option("--workload", options->workload,
-                   "Program to run, next to this one (your own: after --)")
+  command->add_option("--workload", options->workload, "Program to run, next to this one")
       ->type_name("NAME")
       ->capture_default_str();
   command->add_option("--partitions", options->partitions, "Partitions of the pool")

@@ -9,6 +9,7 @@
 #include "tools/sgprs/command.h"
 #include "tools/sgprs/daemon.h"
 #include "tools/sgprs/exit_code.h"
+#include "tools/sgprs/profile/stages_view.h"
 #include "tools/sgprs/state_view.h"
 
 namespace sgprs::cli {
@@ -20,6 +21,7 @@ struct ReadOptions {
   uint64_t window_ns = 0;  // 0 = rates over each task's life
   bool watch = false;
   bool recording = false;  // ask for it, too: `status`
+  bool stages = false;     // what each task's stages are made of, too: `tasks`
 };
 
 struct Views {
@@ -93,7 +95,14 @@ int Read(const std::string& command, const ReadOptions& options, const Views& vi
   Result<StateView> view = Look(*daemon, options.window_ns, nullptr);
   if (!view.ok()) return Fail(command, view.status(), kExitFailure);
   AskForRecording(&*daemon, options, &*view);
-  return Show(*view, options, views) ? kExitOk : kExitFailure;
+  if (!options.stages) return Show(*view, options, views) ? kExitOk : kExitFailure;
+  const std::vector<TaskStages> stages = AskStages(&daemon->control, view->now);
+  if (!options.json) {
+    return Print(views.text(*view) + StagesText(stages)) ? kExitOk : kExitFailure;
+  }
+  Json json = views.json(*view);
+  json["stages"] = StagesJson(stages);
+  return Print(JsonText(json)) ? kExitOk : kExitFailure;
 }
 
 CLI::App* AddReader(CLI::App* app, Invocation* invocation, const std::string& name,
@@ -105,6 +114,10 @@ CLI::App* AddReader(CLI::App* app, Invocation* invocation, const std::string& na
   AddDuration(
       command, "--window", [options](uint64_t ns) { options->window_ns = ns; },
       "Take rates over so long, ending now (default: over each task's life)");
+  if (name == "tasks") {
+    command->add_flag("--stages", options->stages,
+                      "Show what each task's stages are made of: launches, costs, kernels");
+  }
   command->add_flag("--watch", options->watch,
                     "Show again every --window (default 1s), rates over that window; with --json "
                     "one line each time");

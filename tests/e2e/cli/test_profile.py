@@ -93,6 +93,16 @@ class Profile(unittest.TestCase):
         self.assertEqual(self.run_net("--profile", wrong).returncode, 0)
         self.assertIn("it is of another signature", self.stack.log("sgprsd.log"))
 
+    def test_stages_of_a_task_that_runs(self):
+        child = self.stack.start(stack.program("resnet18"), "--fps", "60", "--seconds", "60", period_ns=16_666_667, name="net")
+        stack.wait_until(lambda: any(task["stages"] for task in self.stack.json("tasks")["tasks"]), what="stages")
+        task = stack.wait_until(lambda: [task for task in self.stack.json("tasks", "--stages")["stages"]
+                                         if task["stages"] and all(stage["kernels"] for stage in task["stages"])],
+                                what="a whole job in the lane")[0]
+        self.assertEqual(task["pid"], child.pid)
+        self.assertTrue(all(cost["ns"] for stage in task["stages"] for cost in stage["costs"]))
+        self.assertIn(task["stages"][0]["kernels"][0]["name"], self.sgprs("tasks", "--stages").stdout)
+
     def test_not_learnt(self):
         done = self.sgprs("profile", "--simulate", "--fps", "60", "--", stack.program("resnet18"), "--frames", "1")
         self.assertEqual(done.returncode, 1)

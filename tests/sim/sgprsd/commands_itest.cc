@@ -63,6 +63,13 @@ TEST(SgprsdCommands, WrongWordsAreNamed) {
       {"trace start /nonexistent/x", "/nonexistent/x"},
       {"trace stop", "no trace is being written"},
       {"shutdown now", "no argument, not 'now'"},
+      {"profile", "use profile load FILE"},
+      {"profile load net.json", "use profile load FILE, FILE an absolute path"},
+      {"profile load /nonexistent/x", "profile /nonexistent/x: No such file or directory"},
+      {"profile load /proc/self/status", "profile /proc/self/status: is no JSON"},
+      {"stages", "use stages PID"},
+      {"stages 12x", "use stages PID"},
+      {"stages 1", "no client has pid 1"},
       {"po\x01licy", "no command 'po?licy'"},
   };
   for (const auto& [line, text] : cases) {
