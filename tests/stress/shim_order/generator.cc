@@ -67,6 +67,8 @@ class Generator {
     if (Chance(70)) return (thread + program_.threads * static_cast<int>(Below(2))) % kOwnStreams;
     return static_cast<int>(Below(kOwnStreams));
   }
+  // Of a synchronous call: the NULL stream, or the thread's (the _ptds entries).
+  int PickDefault(int thread) { return Chance(70) ? kNullStream : kFirstThreadStream + thread; }
   int PickOf(int first, int count, int thread) {
     if (Chance(65)) {
       const int mine = thread + program_.threads * static_cast<int>(Below(2));
@@ -141,12 +143,12 @@ class Generator {
     Set gpu;
     if (on_device) {
       gpu = GpuOf(op);
-      if (op.kind == OpKind::kEventWait) {
+      if (op.kind == OpKind::kEventWait || op.kind == OpKind::kValueWait) {
         // A driver may leave out the wait for an event that is over, and the NULL-stream order that
         // it would bring with it: not relied upon.
         gpu = done;
         AddStream(op.stream, host, &gpu);
-        const int record = recorded_[op.event];
+        const int record = op.kind == OpKind::kEventWait ? recorded_[op.event] : -1;
         if (record >= 0) (gpu |= gpu_[record]).set(record);
       }
       if (returns_done) (done |= gpu).set(index);
@@ -223,6 +225,21 @@ class Generator {
     return stream >= kFirstThreadStream ? stream - kFirstThreadStream : thread;
   }
 
+  // Orders `stream` of `thread` after all of `from` by a word that one writes and the other waits
+  // for.
+  void ByValue(int namer, int from, int thread, int stream) {
+    const int flag = flags_used_++;
+    Op write = Begin(OpKind::kValueWrite, namer, from);
+    write.event = flag;
+    const int index = Append(write, true, false);
+    Op wait = Begin(OpKind::kValueWait, thread, stream);
+    wait.event = flag;
+    // Not needed by the device, only by the order of calls that the sets of this generator are of.
+    Await(&wait, index);
+    const int waited = Append(wait, true, false);
+    (gpu_[waited] |= gpu_[index]).set(index);
+  }
+
   // Orders the device operation `x`, which `thread` has awaited, before what comes next on `stream`
   // of `thread` (or, `by_host`, before what its host does).
   void OrderAfter(int x, int thread, int stream, bool by_host) {
@@ -235,6 +252,7 @@ class Generator {
       Record(namer, its_stream, event);
       return SyncEvent(thread, event);
     }
+    if (Chance(20) && flags_used_ < kFlags) return ByValue(namer, its_stream, thread, stream);
     const int event = static_cast<int>(Below(kEvents));
     Record(namer, its_stream, event);
     WaitFor(thread, stream, event);
@@ -289,6 +307,7 @@ class Generator {
   void Step();
   void Launch(int thread);
   void Copy(int thread, bool sync);
+  void BatchCopy(int thread);
   void Fill(int thread, bool sync);
   void Host(int thread);
   void Renew(int thread);
@@ -310,6 +329,7 @@ class Generator {
   Handle modules_[kModules];
   Handle graphs_[kGraphs];
   std::vector<Op> graph_nodes_[kGraphs];
+  int flags_used_ = 0;
   int last_on_event_[kEvents] = {-1, -1, -1, -1, -1, -1};
   int recorded_[kEvents] = {-1, -1, -1, -1, -1, -1};
   std::vector<Access> accesses_[kBuffers];
@@ -332,7 +352,7 @@ void Generator::Launch(int thread) {
 
 void Generator::Copy(int thread, bool sync) {
   Op op = Begin(sync ? OpKind::kSyncCopy : OpKind::kCopy, thread,
-                sync ? kNullStream : PickStream(thread));
+                sync ? PickDefault(thread) : PickStream(thread));
   const uint32_t dice = Below(5);
   op.to = op.from = PickDevice(thread);
   if (dice == 0) op.from = PickPinned(thread);
@@ -347,9 +367,30 @@ void Generator::Copy(int thread, bool sync) {
   Do(op, {{op.to, true, false}, {op.from, false, IsPageable(op.from)}}, true, returns_done);
 }
 
+// Two copies to different buffers, neither of which the other reads. Not on the NULL stream, which
+// takes no batches.
+void Generator::BatchCopy(int thread) {
+  Op op = Begin(OpKind::kBatchCopy, thread, PickStream(thread));
+  if (op.stream == kNullStream) op.stream = kFirstThreadStream + thread;
+  const int first = PickDevice(thread);
+  for (int i = 0; i < 2; ++i) {
+    Op node;
+    node.kind = OpKind::kCopy;
+    node.to = i == 0 ? first : PickPinned(thread);
+    node.from = (first + 1 + static_cast<int>(Below(kDeviceBuffers - 1))) % kDeviceBuffers;
+    op.nodes.push_back(node);
+  }
+  std::vector<Need> needs;
+  for (const Op& node : op.nodes) {
+    needs.push_back({node.to, true, false});
+    needs.push_back({node.from, false, false});
+  }
+  Do(op, needs, true, false);
+}
+
 void Generator::Fill(int thread, bool sync) {
   Op op = Begin(sync ? OpKind::kSyncFill : OpKind::kFill, thread,
-                sync ? kNullStream : PickStream(thread));
+                sync ? PickDefault(thread) : PickStream(thread));
   op.to = PickDevice(thread);
   op.a = Below(1u << 30);
   op.width = sync ? 4 : 1u << Below(3);
@@ -483,7 +524,8 @@ void Generator::Step() {
   if (dice < 35) return ChangeGraph(thread);
   if (dice < 110) return LaunchGraph(thread);
   if (dice < 400) return Launch(thread);
-  if (dice < 540) return Copy(thread, false);
+  if (dice < 520) return Copy(thread, false);
+  if (dice < 540) return BatchCopy(thread);
   if (dice < 610) return Fill(thread, false);
   if (dice < 650) return Copy(thread, true);
   if (dice < 675) return Fill(thread, true);

@@ -39,6 +39,7 @@ void Run(const Op& op, int index, Results* results) {
       for (int i = 0; i < kWords; ++i) buffers[op.to][i] = op.a + static_cast<uint32_t>(i);
       break;
     case OpKind::kGraphLaunch:
+    case OpKind::kBatchCopy:
       for (const Op& node : op.nodes) Run(node, index, results);
       break;
     case OpKind::kHostRead:
@@ -53,11 +54,12 @@ void Run(const Op& op, int index, Results* results) {
 
 const char* NameOf(OpKind kind) {
   static constexpr const char* kNames[] = {
-      "launch",       "copy",          "fill",         "host function", "sync copy",
-      "sync fill",    "renew buffer",  "event record", "event wait",    "event sync",
-      "event query",  "renew event",   "stream sync",  "stream query",  "renew stream",
-      "context sync", "reload module", "make graph",   "graph launch",  "graph params",
-      "host write",   "host read",     "nothing"};
+      "launch",      "copy",         "batch copy",   "fill",         "host function",
+      "sync copy",   "sync fill",    "renew buffer", "event record", "event wait",
+      "value write", "value wait",   "event sync",   "event query",  "renew event",
+      "stream sync", "stream query", "renew stream", "context sync", "reload module",
+      "make graph",  "graph launch", "graph params", "host write",   "host read",
+      "nothing"};
   return kNames[static_cast<int>(kind)];
 }
 

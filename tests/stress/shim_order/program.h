@@ -17,6 +17,7 @@ inline constexpr int kPageableBuffers = 3;
 inline constexpr int kBuffers = kDeviceBuffers + kPinnedBuffers + kPageableBuffers;
 inline constexpr int kOwnStreams = 5;  // slots; a slot's stream may be destroyed and made anew
 inline constexpr int kEvents = 6;
+inline constexpr int kFlags = 1024;  // words that streams write and wait for, once each
 inline constexpr int kModules = 2;
 inline constexpr int kGraphModule = kModules;  // one more, never reloaded: graphs keep its kernel
 inline constexpr int kGraphs = 3;
@@ -36,6 +37,7 @@ inline bool IsPageable(int buffer) { return buffer >= kDeviceBuffers + kPinnedBu
 enum class OpKind {
   kLaunch,        // to = to * a + from + b, word by word; `from` may be `to`
   kCopy,          // asynchronous
+  kBatchCopy,     // `nodes`, in one call, in no order among themselves
   kFill,          // asynchronous, `a` in units of 1, 2 or 4 bytes
   kHostFunction,  // to (pinned) = to * a + b
   kSyncCopy,      // on the NULL stream
@@ -43,6 +45,8 @@ enum class OpKind {
   kRenewBuffer,  // free and allocate in stream order, then fill with `a`
   kEventRecord,
   kEventWait,
+  kValueWrite,  // word `event` of the flags, which was 0, becomes 1
+  kValueWait,   // until it is 1
   kEventSync,
   kEventQuery,  // until it says yes
   kRenewEvent,
@@ -75,7 +79,7 @@ struct Op {
   uint32_t rounds = 0;  // how long a kernel takes
   bool alias = false;   // another way to say the same (CU_STREAM_LEGACY, cuMemcpyAsync, ...)
   uint32_t pause_us = 0;
-  std::vector<Op> nodes;    // of a graph; the first is a launch
+  std::vector<Op> nodes;    // of a graph, the first a launch; or copies of a batch
   std::vector<int> awaits;  // operations of other threads that must have returned
 };
 

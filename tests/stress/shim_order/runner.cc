@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "tests/stress/shim_order/kernel.h"
+#include "tests/stress/shim_order/per_thread.h"
 
 namespace shim_order {
 namespace {
@@ -43,6 +44,9 @@ __attribute__((no_sanitize("thread"))) void CUDA_CB RunHostStep(void* data) {
   auto* step = static_cast<HostStep*>(data);
   for (int i = 0; i < kWords; ++i) step->words[i] = step->words[i] * step->a + step->b;
 }
+
+// Said by an entry for per-thread default streams, to which 0 is the thread's own stream.
+bool ByThreadEntry(const Op& op) { return op.stream >= kFirstThreadStream && op.alias; }
 
 struct Code {
   CUmodule module = nullptr;
@@ -91,6 +95,8 @@ class Runner {
   CUresult SyncCopy(const Op& op);
   CUresult Fill(const Op& op);
   CUresult RenewBuffer(const Op& op);
+  CUresult BatchCopy(const Op& op);
+  CUresult OrderOp(const Op& op);
   CUresult Poll(CUresult (*query)(const Runner&, const Op&), const Op& op);
   CUresult LoadCode(int module);
   CUresult UnloadCode(int module);
@@ -102,7 +108,7 @@ class Runner {
 
   CUstream StreamOf(const Op& op) const {
     if (op.stream < kOwnStreams) return streams_[op.stream];
-    if (op.stream != kNullStream) return CU_STREAM_PER_THREAD;
+    if (op.stream != kNullStream) return ByThreadEntry(op) ? nullptr : CU_STREAM_PER_THREAD;
     return op.alias ? CU_STREAM_LEGACY : nullptr;
   }
   CUdeviceptr Device(int buffer) const { return device_[buffer]; }
@@ -128,6 +134,8 @@ class Runner {
   uint32_t pageable_[kPageableBuffers][kWords] = {};
   CUstream streams_[kOwnStreams] = {};
   CUevent events_[kEvents] = {};
+  CUdeviceptr flags_ = 0;
+  CUmemoryPool pool_ = nullptr;
   Code code_[kModules + 1];
   Graph graphs_[kGraphs];
   std::mutex capture_mutex_;  // a context that captures may not be synchronised with
@@ -175,6 +183,12 @@ void Runner::SetUp() {
     }
     std::memcpy(Host(b), words, kBytes);
   }
+  Check(cuMemAllocAsync(&flags_, kFlags * sizeof(uint32_t), nullptr), "cuMemAllocAsync");
+  Check(cuMemsetD32(flags_, 0, kFlags), "cuMemsetD32");
+  CUmemPoolProps pool = {};
+  pool.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  pool.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  Check(cuMemPoolCreate(&pool_, &pool), "cuMemPoolCreate");
   for (int s = 0; s < kOwnStreams; ++s) Check(MakeStream(s, program_.blocking[s]), "stream");
   for (int e = 0; e < kEvents; ++e) {
     Check(cuEventCreate(&events_[e], e % 2 == 0 ? CU_EVENT_DISABLE_TIMING : 0), "cuEventCreate");
@@ -196,6 +210,9 @@ void Runner::TearDown() {
     }
     results_.buffers.push_back(words);
   }
+  Check(cuMemFreeAsync(flags_, nullptr), "cuMemFreeAsync");
+  Check(cuStreamSynchronize(nullptr), "cuStreamSynchronize");
+  Check(cuMemPoolDestroy(pool_), "cuMemPoolDestroy");
   for (CUstream stream : streams_) Check(cuStreamDestroy(stream), "cuStreamDestroy");
   for (CUevent event : events_) Check(cuEventDestroy(event), "cuEventDestroy");
   for (int g = 0; g < kGraphs; ++g) DropGraph(g);
@@ -306,6 +323,10 @@ CUfunction Runner::FunctionOf(const Op& op, int index) {
 CUresult Runner::Launch(const Op& op, CUstream stream, int index) {
   KernelParams p = {Device(op.to), Device(op.from), kWords, op.a, op.b, op.rounds};
   const CUfunction function = FunctionOf(op, index);
+  if (index >= 0 && ByThreadEntry(op)) {
+    void* params[] = {&p.to, &p.from, &p.words, &p.a, &p.b, &p.rounds};
+    return cuLaunchKernel_ptsz(function, 1, 1, 1, kWords, 1, 1, 0, stream, params, nullptr);
+  }
   if (op.alias && op.b % 2 == 0) {
     size_t bytes = sizeof(p);
     void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &p, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
@@ -325,6 +346,7 @@ CUresult Runner::Launch(const Op& op, CUstream stream, int index) {
 
 CUresult Runner::Copy(const Op& op) {
   const CUstream stream = StreamOf(op);
+  if (ByThreadEntry(op)) return cuMemcpyAsync_ptsz(Any(op.to), Any(op.from), kBytes, stream);
   if (op.alias) return cuMemcpyAsync(Any(op.to), Any(op.from), kBytes, stream);
   if (!IsDevice(op.from)) return cuMemcpyHtoDAsync(Device(op.to), Host(op.from), kBytes, stream);
   if (!IsDevice(op.to)) return cuMemcpyDtoHAsync(Host(op.to), Device(op.from), kBytes, stream);
@@ -332,6 +354,7 @@ CUresult Runner::Copy(const Op& op) {
 }
 
 CUresult Runner::SyncCopy(const Op& op) {
+  if (op.stream != kNullStream) return cuMemcpy_ptds(Any(op.to), Any(op.from), kBytes);
   if (op.alias) return cuMemcpy(Any(op.to), Any(op.from), kBytes);
   if (!IsDevice(op.from)) return cuMemcpyHtoD(Device(op.to), Host(op.from), kBytes);
   if (!IsDevice(op.to)) return cuMemcpyDtoH(Host(op.to), Device(op.from), kBytes);
@@ -341,20 +364,70 @@ CUresult Runner::SyncCopy(const Op& op) {
 CUresult Runner::Fill(const Op& op) {
   const CUstream stream = StreamOf(op);
   const CUdeviceptr to = Device(op.to);
+  const bool thread = ByThreadEntry(op);
   if (op.width == 1) {
-    return cuMemsetD8Async(to, static_cast<unsigned char>(op.a), kBytes, stream);
+    const auto value = static_cast<unsigned char>(op.a);
+    return (thread ? cuMemsetD8Async_ptsz : cuMemsetD8Async)(to, value, kBytes, stream);
   }
   if (op.width == 2) {
-    return cuMemsetD16Async(to, static_cast<unsigned short>(op.a), kBytes / 2, stream);
+    const auto value = static_cast<unsigned short>(op.a);
+    return (thread ? cuMemsetD16Async_ptsz : cuMemsetD16Async)(to, value, kBytes / 2, stream);
   }
-  return cuMemsetD32Async(to, op.a, kWords, stream);
+  return (thread ? cuMemsetD32Async_ptsz : cuMemsetD32Async)(to, op.a, kWords, stream);
 }
 
+// Freed, and allocated again in the default pool or in one of our own.
 CUresult Runner::RenewBuffer(const Op& op) {
   const CUstream stream = StreamOf(op);
-  CUresult result = cuMemFreeAsync(device_[op.to], stream);
-  if (result == CUDA_SUCCESS) result = cuMemAllocAsync(&device_[op.to], kBytes, stream);
-  return result == CUDA_SUCCESS ? cuMemsetD32Async(device_[op.to], op.a, kWords, stream) : result;
+  const bool thread = ByThreadEntry(op);
+  CUdeviceptr* buffer = &device_[op.to];
+  CUresult result = (thread ? cuMemFreeAsync_ptsz : cuMemFreeAsync)(*buffer, stream);
+  if (result != CUDA_SUCCESS) return result;
+  if (op.a % 2 == 0) {
+    result = (thread ? cuMemAllocAsync_ptsz : cuMemAllocAsync)(buffer, kBytes, stream);
+  } else {
+    result = (thread ? cuMemAllocFromPoolAsync_ptsz : cuMemAllocFromPoolAsync)(buffer, kBytes,
+                                                                               pool_, stream);
+  }
+  return result == CUDA_SUCCESS
+             ? cuMemsetD32Async(*buffer, op.a, kWords, thread ? CU_STREAM_PER_THREAD : stream)
+             : result;
+}
+
+CUresult Runner::BatchCopy(const Op& op) {
+  std::vector<CUdeviceptr> to, from;
+  for (const Op& node : op.nodes) {
+    to.push_back(Any(node.to));
+    from.push_back(Any(node.from));
+  }
+  std::vector<size_t> sizes(op.nodes.size(), kBytes);
+  CUmemcpyAttributes attributes = {};
+  attributes.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+  size_t first = 0;
+  return (ByThreadEntry(op) ? cuMemcpyBatchAsync_v2_ptsz : cuMemcpyBatchAsync)(
+      to.data(), from.data(), sizes.data(), sizes.size(), &attributes, &first, 1, StreamOf(op));
+}
+
+// What orders streams.
+CUresult Runner::OrderOp(const Op& op) {
+  const CUstream stream = StreamOf(op);
+  const bool thread = ByThreadEntry(op);
+  const CUdeviceptr flag = flags_ + static_cast<CUdeviceptr>(op.event) * sizeof(uint32_t);
+  switch (op.kind) {
+    case OpKind::kEventRecord:
+      if (thread) return cuEventRecord_ptsz(events_[op.event], stream);
+      return op.alias ? cuEventRecordWithFlags(events_[op.event], stream, 0)
+                      : cuEventRecord(events_[op.event], stream);
+    case OpKind::kEventWait:
+      if (options_.without_waits) return CUDA_SUCCESS;
+      return (thread ? cuStreamWaitEvent_ptsz : cuStreamWaitEvent)(stream, events_[op.event], 0);
+    case OpKind::kValueWrite:
+      return (thread ? cuStreamWriteValue32_v2_ptsz : cuStreamWriteValue32)(stream, flag, 1, 0);
+    default:
+      if (options_.without_waits) return CUDA_SUCCESS;
+      return (thread ? cuStreamWaitValue32_v2_ptsz : cuStreamWaitValue32)(stream, flag, 1,
+                                                                          CU_STREAM_WAIT_VALUE_GEQ);
+  }
 }
 
 CUresult Runner::Poll(CUresult (*query)(const Runner&, const Op&), const Op& op) {
@@ -365,6 +438,7 @@ CUresult Runner::Poll(CUresult (*query)(const Runner&, const Op&), const Op& op)
 
 void Runner::DoStreamOp(const Op& op, int index) {
   const CUstream stream = StreamOf(op);
+  const bool thread = ByThreadEntry(op);
   CUresult result = CUDA_SUCCESS;
   switch (op.kind) {
     case OpKind::kLaunch:
@@ -378,32 +452,40 @@ void Runner::DoStreamOp(const Op& op, int index) {
       break;
     case OpKind::kHostFunction:
       host_steps_[index] = {Host(op.to), op.a, op.b};
-      result = cuLaunchHostFunc(stream, RunHostStep, &host_steps_[index]);
+      result = (thread ? cuLaunchHostFunc_ptsz : cuLaunchHostFunc)(stream, RunHostStep,
+                                                                   &host_steps_[index]);
       break;
     case OpKind::kSyncCopy:
       result = SyncCopy(op);
       break;
     case OpKind::kSyncFill:
-      result = cuMemsetD32(Device(op.to), op.a, kWords);
+      result = (op.stream == kNullStream ? cuMemsetD32 : cuMemsetD32_v2_ptds)(Device(op.to), op.a,
+                                                                              kWords);
       break;
     case OpKind::kRenewBuffer:
       result = RenewBuffer(op);
       break;
-    case OpKind::kEventRecord:
-      result = op.alias ? cuEventRecordWithFlags(events_[op.event], stream, 0)
-                        : cuEventRecord(events_[op.event], stream);
+    case OpKind::kBatchCopy:
+      result = BatchCopy(op);
       break;
+    case OpKind::kEventRecord:
     case OpKind::kEventWait:
-      if (!options_.without_waits) result = cuStreamWaitEvent(stream, events_[op.event], 0);
+    case OpKind::kValueWrite:
+    case OpKind::kValueWait:
+      result = OrderOp(op);
       break;
     case OpKind::kGraphLaunch:
-      result = cuGraphLaunch(graphs_[op.graph].exec, stream);
+      result = (thread ? cuGraphLaunch_ptsz : cuGraphLaunch)(graphs_[op.graph].exec, stream);
       break;
     case OpKind::kStreamSync:
-      result = cuStreamSynchronize(stream);
+      result = (thread ? cuStreamSynchronize_ptsz : cuStreamSynchronize)(stream);
       break;
     default:
-      result = Poll([](const Runner& r, const Op& o) { return cuStreamQuery(r.StreamOf(o)); }, op);
+      result = Poll(
+          [](const Runner& r, const Op& o) {
+            return (ByThreadEntry(o) ? cuStreamQuery_ptsz : cuStreamQuery)(r.StreamOf(o));
+          },
+          op);
       break;
   }
   Check(result, NameOf(op.kind), program_.seed, index);
