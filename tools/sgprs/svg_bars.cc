@@ -61,7 +61,8 @@ void DrawBar(SvgDocument* svg, const RateBar& bar, double left, double y, double
             {.size = 12});
 }
 
-void DrawScale(SvgDocument* svg, double left, double top, double bottom, double limit) {
+void DrawScale(SvgDocument* svg, double left, double top, double bottom, double limit,
+               const std::string& axis) {
   const std::vector<double> ticks = svg::InnerTicks(0, limit, 6);
   const double step = ticks.size() > 1 ? ticks[1] : 1;
   for (double tick : ticks) {
@@ -70,7 +71,7 @@ void DrawScale(SvgDocument* svg, double left, double top, double bottom, double 
     svg->Text({x, bottom + 16}, svg::TickText(tick, step),
               {.size = 11, .fill = svg::kQuiet, .anchor = SvgAnchor::kMiddle});
   }
-  svg->Text({left + kPlot / 2, bottom + 34}, "frames per second, all tasks together",
+  svg->Text({left + kPlot / 2, bottom + 34}, axis,
             {.size = 11.5, .fill = svg::kQuiet, .anchor = SvgAnchor::kMiddle});
 }
 
@@ -94,10 +95,10 @@ std::string DrawRates(const RateFigure& figure) {
   const double height =
       bottom + kAxis + kNoteLine * static_cast<double>(notes.size()) + kMargin - 8;
 
-  SvgDocument svg(width, height, figure.title, "Frames per second by policy");
+  SvgDocument svg(width, height, figure.title, figure.axis);
   svg::Heading(&svg, kMargin, kMargin, figure.title, subtitle);
   DrawLegend(&svg, legend, figure.offered_fps > 0);
-  DrawScale(&svg, left, top, bottom, limit);
+  DrawScale(&svg, left, top, bottom, limit, figure.axis);
   for (size_t i = 0; i < figure.bars.size(); ++i) {
     DrawBar(&svg, figure.bars[i], left, top + kRow * static_cast<double>(i), kPlot / limit);
   }

@@ -21,6 +21,7 @@ struct RateFigure {
   std::string title;
   std::vector<std::string> subtitle;
   double offered_fps = 0;  // drawn as a line; 0 = not known
+  std::string axis = "frames per second, all tasks together";
   std::vector<RateBar> bars;
   std::vector<std::string> notes;
 };

@@ -12,7 +12,6 @@
 #include "tools/sgprs/exit_code.h"
 #include "tools/sgprs/recording_info.h"
 #include "tools/sgprs/report/report_html.h"
-#include "tools/sgprs/sim_report.h"
 
 namespace sgprs::cli {
 namespace {
@@ -27,11 +26,14 @@ struct ReportOptions {
 // Whole or not at all: a browser may have the old one open.
 Status Replace(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
-  if (Status written = WriteFile(fresh, text); !written.ok()) return written;
-  if (std::rename(fresh.c_str(), path.c_str()) == 0) return Status::Ok();
+  std::FILE* file = std::fopen(fresh.c_str(), "wbe");
+  bool written = file != nullptr;
+  if (written) written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file != nullptr) written = std::fclose(file) == 0 && written;
+  if (written && std::rename(fresh.c_str(), path.c_str()) == 0) return Status::Ok();
   const std::string reason = std::strerror(errno);
-  std::remove(fresh.c_str());
-  return Status(ErrorCode::kUnavailable, "'" + path + "': " + reason);
+  if (file != nullptr) std::remove(fresh.c_str());
+  return Status(ErrorCode::kUnavailable, "'" + path + "' can not be written: " + reason);
 }
 
 Result<ReportData> ReadFrom(const ReportOptions& options) {

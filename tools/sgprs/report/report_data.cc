@@ -96,11 +96,11 @@ Status Reader::First(const std::string& log) {
     last_sequence_ = (*next)->job.record.sequence;
     Count(**next);
   }
+  if (data_->tasks.empty()) return Status(ErrorCode::kNotFound, "'" + log + "' holds no job yet");
   data_->header = (*history)->header();
   data_->counts = (*history)->counts();
   for (ReportTask& task : data_->tasks) task.label = (*history)->Label(task.task);
-  if (data_->counts.jobs != 0 && !data_->tasks.empty()) return Status::Ok();
-  return Status(ErrorCode::kNotFound, "'" + log + "' holds no job yet");
+  return Status::Ok();
 }
 
 bool Reader::AddWindow(size_t task, const HistoryJob& job) {

@@ -62,11 +62,13 @@ class Table {
     }
     out_ += "</tr></thead><tbody>\n";
   }
-  // Escapes each cell.
-  void Row(const std::vector<std::string>& cells, bool bad = false) {
-    out_ += bad ? "<tr class=\"bad\">" : "<tr>";
+  // Escapes each cell. `bad`: index of one that is to be seen.
+  void Row(const std::vector<std::string>& cells, size_t bad = SIZE_MAX) {
+    out_ += "<tr>";
     for (size_t i = 0; i < cells.size(); ++i) {
-      out_ += fmt::format("<td{}>{}</td>", left_[i] ? " class=\"l\"" : "", Escaped(cells[i]));
+      const bool wraps = i + 1 == cells.size() && left_[i];
+      out_ += fmt::format("<td class=\"{}{}{}\">{}</td>", left_[i] ? "l" : "", wraps ? " w" : "",
+                          i == bad ? " bad" : "", Escaped(cells[i]));
     }
     out_ += "</tr>\n";
   }
@@ -166,7 +168,7 @@ std::string TasksHtml(const ReportData& data) {
                fmt::format("{:.1f}", rates.on_time_fps), std::to_string(task.statistics.missed()),
                fmt::format("{:.2f}", rates.miss_percent), NsText(response.QuantileNs(0.5)),
                NsText(response.QuantileNs(0.99)), NsText(response.most_ns())},
-              task.statistics.missed() != 0);
+              task.statistics.missed() != 0 ? 7 : SIZE_MAX);
   }
   return "<h2>Tasks</h2>\n" + table.Finish() + "<figure>" + FpsSvg(data, kMostDrawnTasks) +
          "</figure>\n";

@@ -91,6 +91,7 @@ std::string PhaseSvg(const DurationHistogram& histogram, std::string_view name,
 std::string FpsSvg(const ReportData& data, size_t most) {
   RateFigure figure;
   figure.title = "Frames per second by task";
+  figure.axis = "frames per second";
   for (size_t i = 0; i < std::min(most, data.tasks.size()); ++i) {
     const TaskRates rates = data.tasks[i].rates();
     figure.bars.push_back(

@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kLeastName = 12;
 constexpr size_t kMostName = 32;
+constexpr size_t kWideScreen = 120;
 constexpr size_t kMeterWidth = 56;  // least of a partition's meter where there are two in a line
 constexpr size_t kLeastTasks = 3;   // lines of tasks that partitions may not take away
 constexpr std::string_view kKeys =
@@ -198,12 +199,13 @@ class TaskTable {
     });
     size_t longest = kLeastName;
     for (const TopTask& task : tasks) longest = std::max(longest, Columns(task.row.name));
-    // A long name takes room that no column needs, never a column's.
-    columns_ = ColumnsThatFit(width, kLeastName, jitter);
-    size_t used = kLeastName;
+    // On a wide screen a name is worth more than the last columns.
+    const size_t least = width < kWideScreen ? kLeastName : std::min(longest, kMostName);
+    columns_ = ColumnsThatFit(width, least, jitter);
+    size_t used = least;
     for (const TopColumn* column : columns_) used += 1 + column->width;
-    name_width_ = kLeastName + std::min(std::min(longest, kMostName) - kLeastName,
-                                        width > used ? width - used : 0);
+    const size_t left = width > used ? width - used : 0;
+    name_width_ = least + std::min(std::min(longest, kMostName) - least, left);
   }
 
   TopLine Title() const {
