@@ -234,8 +234,6 @@ class Order(unittest.TestCase):
         with self.stack(env={"SGPRS_FORCE_SWITCH": "1"}, policy="sgprs", partitions=3) as stack:
             for seed in range(FIRST, FIRST + max(8, SEEDS // 10)):
                 counters = self.check_repeated(stack, {seed: self.repeated(stack, seed)})[-1]
-                # Only what went ahead beside an open wait for a value.
-                self.assertLess(counters["self_granted"], counters["recorded"] // 20, counters)
                 stages += counters["stages_completed"]
                 switches += counters["switches"]
                 jobs += counters["jobs_completed"]
