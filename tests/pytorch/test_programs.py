@@ -48,7 +48,8 @@ class Programs(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def test_resnet18(self):
+    def test_b18_resnet18(self):
+        """The math libraries' handles are made under the shim."""
         for mode in ([], ["--graph"]):
             with self.subTest(mode=mode):
                 bare, wrapped = self.both("resnet18", "--frames", "10", "--size", "64", *mode, same_output=False)

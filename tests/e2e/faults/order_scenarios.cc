@@ -266,9 +266,27 @@ void Contexts(const Arguments& arguments) {
   }
 }
 
+// shapes JOBS: no two jobs have as many launches, or kernels of the same shape.
+void Shapes(const Arguments& arguments) {
+  const Device d = Open();
+  const CUdeviceptr buffer = Buffer(0);
+  const CUstream stream = Stream();
+  uint32_t launches = 0;
+  for (uint32_t job = 1; job <= static_cast<uint32_t>(Number(arguments, 0, 60)); ++job) {
+    for (uint32_t k = 0; k < 1 + job * 7 % 31; ++k) {
+      CHECK_CU(Step(d, stream, buffer, buffer, 0, 1, job * k % 40, 1 + (job * 31 + k * 17) % 300));
+      ++launches;
+    }
+    CHECK_CU(cuStreamSynchronize(stream));
+    usleep(500);
+  }
+  EXPECT(Value(buffer) == launches);
+}
+
 const Scenarios kScenarios = {
-    {"crossed", Crossed}, {"queries", Queries}, {"null-order", NullOrder}, {"threads", Threads},
-    {"errors", Errors},   {"signals", Signals}, {"sticky", Sticky},        {"contexts", Contexts}};
+    {"shapes", Shapes},        {"crossed", Crossed}, {"queries", Queries},
+    {"null-order", NullOrder}, {"threads", Threads}, {"errors", Errors},
+    {"signals", Signals},      {"sticky", Sticky},   {"contexts", Contexts}};
 
 }  // namespace
 }  // namespace probe

@@ -3,9 +3,11 @@
 import os
 import shutil
 import signal
+import tempfile
+import time
 import unittest
 
-from probe_case import PROBE, ProbeCase, probe_stack, wait_until
+from probe_case import PROBE, ProbeCase, device_log, probe_stack, wait_until
 from stack import SHIM
 
 
@@ -25,6 +27,64 @@ class Shared(ProbeCase):
                 out, err = child.communicate(timeout=60)
                 self.assertEqual((child.returncode, out), (0, "ok\n"), err)
             self.assertIsNone(hog.poll())
+
+    def logged_device(self, run, **how):
+        """What ran on the device, by pid, while `run(stack)` went on; and what that returned."""
+        log = os.path.join(tempfile.mkdtemp(prefix="sgprs-test-"), "device.log")
+        self.addCleanup(shutil.rmtree, os.path.dirname(log))
+        with probe_stack(simgpu_args=("--log", log), **how) as stack:
+            result = run(stack)
+        kernels = {}
+        for row in device_log(log):
+            if row["kind"] == "kernel":
+                kernels.setdefault(row["pid"], []).append(row)
+        return kernels, result
+
+    def test_b25_shares_are_those_of_the_partitions(self):
+        """Two that always have work, each in a half of the device: each has half of what is done, second by second."""
+        def run(stack):
+            children = [stack.start(PROBE, "replay", "4", "100000", "60000", "272", "0", "8", name=f"half{i}")
+                        for i in range(2)]  # fmt: skip
+            wait_until(lambda: len(stack.json("tasks")["tasks"]) == 2, what="both")
+            time.sleep(4)
+            for child in children:
+                self.assertIsNone(child.poll())
+            return [child.pid for child in children]
+
+        kernels, pids = self.logged_device(run, policy="static", partitions=2, oversubscription="1.0")
+        start = max(kernels[pid][0]["start_ns"] for pid in pids) + 500_000_000
+        for window in range(start, start + 3_000_000_000, 1_000_000_000):
+            work = [sum(row["sms"] * (row["end_ns"] - row["start_ns"]) for row in kernels[pid]
+                        if window <= row["start_ns"] < window + 1_000_000_000) for pid in pids]  # fmt: skip
+            self.assertGreater(min(work), 0)
+            self.assertLess(abs(work[0] / sum(work) - 0.5), 0.1, work)
+
+    def test_b29_unknown_shapes_are_learnt_and_never_stall(self):
+        task = self.everywhere("shapes")
+        counters = task["counters"]
+        self.assertEqual(counters["recorded"], counters["completed"])
+        self.assertEqual((counters["self_granted"], counters["bypassed"]), (0, 0))
+
+    def test_b30_one_long_kernel_keeps_to_its_partition(self):
+        """It can not be stopped; what is urgent runs beside it."""
+        def run(stack):
+            long = stack.start(PROBE, "replay", "1", "100000", "1500000", "4000", "0", name="long", cls="low")
+            wait_until(lambda: any(t["name"] == "long" for t in stack.json("tasks")["tasks"]), what="the long one")
+            time.sleep(1)
+            urgent = stack.start(PROBE, "replay", "4", "100", "5", "30", "1000", name="urgent", cls="high",
+                                 period_ns=20_000_000)
+            out, err = urgent.communicate(timeout=100)
+            self.assertEqual((urgent.returncode, out), (0, "ok\n"), err)
+            sizes = {p["sm_count"] for p in stack.json("partitions")["partitions"]}
+            time.sleep(1)
+            return long.pid, urgent.pid, sizes
+
+        kernels, (long, urgent, sizes) = self.logged_device(run, policy="sgprs", partitions=2, oversubscription="1.0")
+        late = kernels[long][2:]  # the first finds no copy of the graph in the partition yet
+        self.assertTrue(all(row["sms"] <= max(sizes) + 0.5 for row in late), late[:3])
+        beside = [row for row in kernels[urgent]
+                  if any(x["start_ns"] < row["start_ns"] and row["end_ns"] < x["end_ns"] for x in kernels[long])]
+        self.assertGreater(len(beside), len(kernels[urgent]) // 2)
 
     def test_b37_fresh_state_after_a_kill(self):
         with probe_stack(policy="sgprs", partitions=2) as stack:

@@ -49,7 +49,7 @@ def run(command, **extra):
 
 
 class Inert(unittest.TestCase):
-    def test_same_as_bare(self):
+    def test_b11_b21_same_as_bare(self):
         for name, command in PROGRAMS.items():
             with self.subTest(name):
                 self.assertEqual(run(command, LD_PRELOAD=SHIM), run(command))

@@ -108,7 +108,7 @@ class Control(BesideCase):
         self.assertEqual(after["now"], 1)
         self.assert_all_is_well()
 
-    def test_half_registered_then_silent(self):
+    def test_b32_half_registered_then_silent(self):
         device = peer.device_of(self.stack)
         silent = []
         for number in range(5):

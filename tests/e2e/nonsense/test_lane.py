@@ -180,7 +180,7 @@ class HostileLane(BesideCase):
         wait_until(lambda: self.clients()["now"] == 1, what="everybody to be forgotten")
         self.assert_all_is_well()
 
-    def test_the_lane_can_not_be_shrunk(self):
+    def test_b44_the_lane_can_not_be_shrunk(self):
         """Else sgprsd would fault on its own mapping."""
         with Peer(self.stack.socket) as someone:
             someone.send(peer.hello(**self.device))

@@ -41,7 +41,7 @@ class OtherUser(BesideCase):
                               capture_output=True, text=True, timeout=120, check=False)
         return done.returncode, done.stdout, done.stderr
 
-    def test_its_program_runs_unscheduled(self):
+    def test_b38_its_program_runs_unscheduled(self):
         before = self.clients()["refused"]
         code, out, error = self.run_as(NOBODY, "resnet18", "--input", "32x32", "--frames", "5", "--json",
                                        name="other", period_ns=50_000_000)

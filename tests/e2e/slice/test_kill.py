@@ -45,7 +45,7 @@ class Kill(unittest.TestCase):
                 self.assertEqual(json.loads(out)["checksum"], expected)
                 self.assertLessEqual(err.count("\n"), 1, err)
 
-    def test_stopped_daemon_does_not_stop_processes(self):
+    def test_b33_stopped_daemon_does_not_stop_processes(self):
         with Stack(policy="sgprs") as stack:
             child = stack.start(*NET, "--frames", "100", period_ns=PERIOD_NS, name="net")
             wait_until(lambda: live_tasks(stack) == ["net"], what="the task")
@@ -57,7 +57,7 @@ class Kill(unittest.TestCase):
             self.assertEqual(child.returncode, 0, err)
             self.assertEqual(json.loads(out)["frames"]["completed"], 100)
 
-    def test_kill_of_processes_at_random_points(self):
+    def test_b31_kill_of_processes_at_random_points(self):
         print(f"seed {SEED}", flush=True)
         chance = random.Random(SEED)
         with Stack(policy="sgprs") as stack:

@@ -26,19 +26,19 @@ class LaunchCounts(unittest.TestCase):
             self.assertEqual(counters["bypassed"], 0)
             self.assertEqual(stack.device_stats()["kernels_total"], made)
 
-    def test_direct(self):
+    def test_b1_direct(self):
         self.check("direct")
 
-    def test_dlopen(self):
+    def test_b1_dlopen(self):
         self.check("dlopen")
 
-    def test_getproc(self):
+    def test_b1_getproc(self):
         self.check("getproc")
 
-    def test_getproc_v1(self):
+    def test_b1_getproc_v1(self):
         self.check("getproc-v1")
 
-    def test_deepbind(self):
+    def test_b1_deepbind(self):
         self.check("deepbind")
 
 

@@ -31,7 +31,7 @@ class Results(unittest.TestCase):
             other = stack.run(*COMMAND, "--seed", "2", shim=False)
         self.assertNotEqual(checksum(other), self.bare)
 
-    def test_without_a_daemon(self):
+    def test_b44_without_a_daemon(self):
         with Stack(daemon=False) as stack:
             done = stack.run(*COMMAND)
             self.assertEqual(checksum(done), self.bare)

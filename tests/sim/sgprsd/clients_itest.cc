@@ -150,7 +150,7 @@ TEST(SgprsdClients, HeartbeatGoesOn) {
   EXPECT_GT(shim.lane()->header()->settings.alive_ns, first);
 }
 
-TEST(SgprsdClients, ManyAtOnce) {
+TEST(SgprsdClients, B35ManyAtOnce) {
   constexpr size_t kClients = 256;
   SgprsdProcess daemon;
   std::vector<FakeShim> shims(kClients);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace sgprs::pool {
 
 inline bool operator==(const PartitionSpan& a, const PartitionSpan& b) {
@@ -68,6 +70,23 @@ TEST(LayoutTest, FollowsTheDevicesGrain) {
           EXPECT_LE(span.first_sm + span.sm_count, device.sm_count);
           EXPECT_GE(span.sm_count, device.sm_minimum);
           EXPECT_TRUE(span.sm_count % device.sm_alignment == 0 || span.sm_count == device.sm_count);
+        }
+      }
+    }
+  }
+}
+
+// On a device of any size a partition has what was asked for, to the grain.
+TEST(LayoutTest, B24SizesAsAskedFrom20To192Sms) {
+  for (uint32_t sms = 20; sms <= 192; ++sms) {
+    for (const uint32_t grain : {2u, 8u}) {
+      for (uint32_t partitions = 1; partitions <= 8; ++partitions) {
+        for (const double os : {1.0, 1.5, 2.0}) {
+          const double asked = std::min<double>(sms, sms * os / partitions);
+          for (const PartitionSpan& span : LayOut(Equal(partitions, os), {sms, grain, grain})) {
+            EXPECT_NEAR(span.sm_count, std::max<double>(asked, grain), grain)
+                << sms << " SMs in grains of " << grain << ", " << partitions << " x " << os;
+          }
         }
       }
     }

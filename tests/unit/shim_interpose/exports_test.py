@@ -24,7 +24,7 @@ class Exports(unittest.TestCase):
         with open(SYMBOLS, encoding="utf-8") as file:
             self.symbols = set(file.read().split())
 
-    def test_name_and_needed(self):
+    def test_b21_name_and_needed(self):
         self.assertEqual(re.findall(r"\(SONAME\).*\[(.*)\]", self.dynamic), ["libcuda.so.1"])
         self.assertEqual(re.findall(r"\(NEEDED\).*\[(.*)\]", self.dynamic), ["libc.so.6"])
         self.assertRegex(self.dynamic, r"FLAGS_1.*NODELETE")
@@ -49,14 +49,14 @@ class Exports(unittest.TestCase):
             self.assertIn("@GLIBC_2.34", versions[name])
         self.assertEqual([n for n in self.symbols if versions[n] != [""]], [])
 
-    def test_glibc_floor(self):
+    def test_b4_b8_glibc_floor(self):
         undefined = run("nm", "-D", "--undefined-only", LIBRARY)
         self.assertNotIn("GLIBC_PRIVATE", undefined)
         self.assertNotIn("GLIBCXX", undefined)
         found = {tuple(map(int, v.split("."))) for v in re.findall(r"@GLIBC_([\d.]+)", undefined)}
         self.assertLessEqual(max(found), MINIMUM_GLIBC)
 
-    def test_no_constructor_but_the_compiler_s_own(self):
+    def test_b13_no_constructor_but_the_compiler_s_own(self):
         size = re.search(r"\(INIT_ARRAYSZ\)\s+(\d+)", self.dynamic)
         self.assertTrue(size is None or int(size[1]) <= 8, "a source file has a constructor")
 

@@ -127,7 +127,7 @@ TEST(Lookup, OneAddressASymbol) {
 
 // Every base name at every version and flag: the export handed out is the variant that the driver
 // chose, whether or not its pointers are those that it exports, and for an older driver too.
-TEST(Lookup, HandsOutTheVariantThatTheDriverChose) {
+TEST(Lookup, B9HandsOutTheVariantThatTheDriverChose) {
   const std::vector<std::vector<std::string>> kinds = {{},
                                                        {"FAKE_INTERNAL=1"},
                                                        {"FAKE_VERSION=12040"},
@@ -149,7 +149,7 @@ TEST(Loader, DlvsymAndNoLoadKeepTheirMeaning) {
   }
 }
 
-TEST(Loader, WhatIsNotCudaStaysAsItIs) {
+TEST(Loader, B6WhatIsNotCudaStaysAsItIs) {
   const Outcome bare = RunProgram({kRoutes, "plain", "libm.so.6"}, {});
   const Outcome shimmed = RunProgram({kRoutes, "plain", "libm.so.6"}, WithDriver());
   EXPECT_EQ(bare.exit_code, 0) << bare.output;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What commands do to memory.
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -55,7 +56,16 @@ void RunKernel(const KernelOp& kernel) {
   info.behaviour->body(&launch);
 }
 
-void Write(const WriteOp& write) { memcpy(write.target, &write.value, write.bytes); }
+// Release pairs with ConditionMet(): who sees the value sees all that came before it.
+void Write(const WriteOp& write) {
+  if (write.bytes == 8) {
+    std::atomic_ref<uint64_t>(*static_cast<uint64_t*>(write.target))
+        .store(write.value, std::memory_order_release);
+  } else {
+    std::atomic_ref<uint32_t>(*static_cast<uint32_t*>(write.target))
+        .store(static_cast<uint32_t>(write.value), std::memory_order_release);
+  }
+}
 
 void Stamp(Event* event, uint64_t seq, uint64_t end_ns) {
   // relaxed: the waiter sees the stamp by IsDone(seq). A newer record makes this one void.
