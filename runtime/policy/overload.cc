@@ -8,6 +8,8 @@ namespace {
 
 // High-class jobs are never held while their class needs less than this share of the pool.
 constexpr double kHighShare = 0.8;
+// So many periods behind the others, a task is tried as if nothing would keep its job waiting.
+constexpr double kPeriodsOfDoubt = 3;
 
 // Jobs that may be in progress at once: one a slot, and one a partition that waits at a stage
 // border, so that no slot runs dry. With so few, a job that is admitted is served almost without a
@@ -48,7 +50,19 @@ class HoldGate : public JobGate {
   uint64_t LatestStartNs(const JobView& job) const override {
     const uint64_t relative = job.deadline_ns - job.release_ns;
     const uint64_t needed = std::min(job.response_ns, relative - relative / 5);
-    return job.deadline_ns - needed;
+    if (job.busy_ns >= needed) return job.deadline_ns - needed;
+    const auto waiting_ns = static_cast<double>(needed - job.busy_ns);
+    return job.deadline_ns - job.busy_ns - static_cast<uint64_t>(waiting_ns * Trust(job));
+  }
+
+ private:
+  // How much of the expected waiting counts. A response is learnt from jobs that began early in
+  // their period; where a burst of high jobs stands there each time, whoever was released with the
+  // burst would be held for ever, though there is room behind it.
+  static double Trust(const JobView& job) {
+    if (job.behind_ns <= 0 || job.period_ns == 0) return 1;
+    const double periods = static_cast<double>(job.behind_ns) / static_cast<double>(job.period_ns);
+    return std::max(0.0, 1 - periods / kPeriodsOfDoubt);
   }
 };
 

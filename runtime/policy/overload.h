@@ -35,12 +35,15 @@ struct JobView {
   uint64_t release_ns = 0;     // absolute, of the present slot
   uint64_t deadline_ns = 0;    // absolute
   uint64_t response_ns = 0;    // expected from admission to completion; 0 = unknown
+  uint64_t busy_ns = 0;        // of that, time in its stages; 0 = unknown
   double utilisation = 0;      // of its task, in partitions' worth of one stage (PartitionLoad)
   uint32_t home = UINT32_MAX;  // partition that its task is bound to; none
   uint64_t waited_ns = 0;      // since it was first held
   // How far its task is behind the others in admitted frames, as time: frames held * period, less
   // what everybody was held. 0 = none; negative: ahead.
   int64_t lag_ns = 0;
+  // The same against those of its class that were admitted last.
+  int64_t behind_ns = 0;
 };
 
 // Sums over the tasks bound to a partition (Policy::Home). Utilisations are sums of (cost of a job

@@ -180,6 +180,8 @@ policy::JobView SchedulerCore::ViewJob(const Task& task, const Job& job, uint64_
   view.home = task.home;
   view.waited_ns = now_ns - job.asked_ns;
   view.lag_ns = task.held_ns;
+  view.behind_ns = task.held_ns - AtGate(task).held_front_ns;
+  view.busy_ns = task.busy_ns != 0 ? task.busy_ns : CostOf(task);
   return view;
 }
 

@@ -50,6 +50,18 @@ TEST(HoldGateTest, AWrongBeliefIsTriedAllTheSame) {
   EXPECT_EQ(MakeHoldGate()->Ask(job, Pool(0)).answer, GateAnswer::kStart);
 }
 
+TEST(HoldGateTest, WhoIsBehindIsTriedLater) {
+  const auto gate = MakeHoldGate();
+  JobView job = Job();
+  job.busy_ns = 90'000;
+  job.behind_ns = -2 * static_cast<int64_t>(kPeriod);
+  EXPECT_EQ(gate->LatestStartNs(job), kNow + 700'000) << "ahead: as before";
+  job.behind_ns = kPeriod;  // a third of 210 us of waiting does not count
+  EXPECT_NEAR(static_cast<double>(gate->LatestStartNs(job) - kNow), 770'000, 1);
+  job.behind_ns = 9 * kPeriod;
+  EXPECT_EQ(gate->LatestStartNs(job), kNow + 910'000) << "its own stages fit";
+}
+
 TEST(HoldGateTest, HighClassIsNotHeldBelowItsShare) {
   const auto gate = MakeHoldGate();
   GateSnapshot pool = Pool(100, kNow + 900'000);
