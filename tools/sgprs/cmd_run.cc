@@ -36,6 +36,7 @@ constexpr const char* kFooter =
     "is\n"
     "then started (`simgpu --list-devices`). Timing and scheduling are simulated, not what kernels "
     "compute.\n\n"
+    "A profile of the task (`sgprs profile`) saves it the learning.\n\n"
     "Examples:\n"
     "  sgprs run --fps 30 -- python3 detect.py\n"
     "  sgprs run --name lidar --period 100ms --deadline 50ms --class high -- ./lidar\n"

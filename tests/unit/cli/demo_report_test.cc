@@ -38,6 +38,18 @@ DemoResult Good() {
 
 TEST(DemoReportTest, AgreeingCountsAreFine) { EXPECT_THAT(DemoDisagreements(Good()), IsEmpty()); }
 
+TEST(DemoReportTest, WhatAKilledProgramHadInFlightIsNoDisagreement) {
+  DemoResult result = Good();
+  result.tasks[1].last.counters.completed -= 3;
+  EXPECT_THAT(DemoDisagreements(result), ElementsAre(HasSubstr("task b")));
+  result.tasks[1].killed = true;
+  result.device_kernels -= 3;
+  EXPECT_EQ(DemoInFlight(result), 3u);
+  EXPECT_THAT(DemoDisagreements(result), IsEmpty());
+  result.device_kernels -= 1;  // more than were in flight
+  EXPECT_THAT(DemoDisagreements(result), ElementsAre(HasSubstr("the device ran")));
+}
+
 TEST(DemoReportTest, EveryDisagreementIsFound) {
   const auto lines_of = [](auto change) {
     DemoResult result = Good();
