@@ -40,7 +40,12 @@ std::string ReadFile(const std::string& path) {
 
 std::string DemoSubject(const DemoOptions& options) {
   if (options.program.empty()) return options.workload;
-  return fmt::format("{}", fmt::join(options.program, " "));
+  std::string words;
+  for (const std::string& word : options.program) {
+    if (!words.empty()) words += ' ';
+    words += word.substr(word.rfind('/') + 1);  // npos + 1 is 0: the whole word
+  }
+  return words;
 }
 
 std::string DemoTracePath(const DemoOptions& options, const std::string& policy) {

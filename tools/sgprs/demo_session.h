@@ -39,7 +39,7 @@ struct DemoOptions {
 // name's first point.
 std::string DemoTracePath(const DemoOptions& options, const std::string& policy);
 
-// What runs, for titles: "resnet18", "python3 net.py --fps 30".
+// What runs, for titles: "resnet18", "python3 net.py --fps 30"; paths by their last part.
 std::string DemoSubject(const DemoOptions& options);
 
 // The daemon's configuration file.
