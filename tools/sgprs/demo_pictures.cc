@@ -13,6 +13,8 @@
 namespace sgprs::cli {
 namespace {
 
+constexpr size_t kMostSubjectBytes = 32;  // a title fits into the picture
+
 // "dir/t.trace.json" -> "dir/t" + suffix.
 std::string WithSuffix(const std::string& path, std::string_view suffix) {
   const size_t slash = path.rfind('/');
@@ -21,7 +23,11 @@ std::string WithSuffix(const std::string& path, std::string_view suffix) {
 }
 
 std::string TitleOf(const DemoOptions& options, const std::string& device) {
-  return fmt::format("{} x {} at {} fps on a {}", options.tasks, DemoSubject(options), options.fps,
+  std::string subject = DemoSubject(options);
+  if (subject.size() > kMostSubjectBytes) {
+    subject = subject.substr(0, kMostSubjectBytes - 3) + "...";
+  }
+  return fmt::format("{} x {} at {} fps on a {}", options.tasks, subject, options.fps,
                      Printable(device));
 }
 
