@@ -2,6 +2,7 @@
 #include "tools/sgprs/top/job_samples.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -15,7 +16,7 @@ std::optional<uint64_t> Quantile(std::vector<uint64_t>* values, double p) {
   if (values->empty()) return std::nullopt;
   std::sort(values->begin(), values->end());
   const auto last = static_cast<double>(values->size() - 1);
-  return (*values)[static_cast<size_t>(p * last + 0.5)];
+  return (*values)[static_cast<size_t>(std::lround(p * last))];
 }
 
 }  // namespace

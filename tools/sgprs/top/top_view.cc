@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "runtime/base/clock.h"
@@ -149,7 +150,7 @@ TopLine Meter(const TopPartition& partition, size_t width) {
   const size_t fixed = head.size() + tail.size() + 2;
   const size_t bar = width > fixed ? width - fixed : 0;
   const auto full =
-      static_cast<size_t>(partition.busy_percent / 100 * static_cast<double>(bar) + 0.5);
+      static_cast<size_t>(std::lround(partition.busy_percent / 100 * static_cast<double>(bar)));
   const TopStyle style = row.stalled != 0              ? TopStyle::kBad
                          : partition.busy_percent > 90 ? TopStyle::kWarn
                                                        : TopStyle::kGood;
