@@ -47,7 +47,9 @@ constexpr const char* kFooter =
     "trace\n"
     "file) or in chrome://tracing; `sgprs sim --replay TRACE` runs it under another policy. "
     "Beside\n"
-    "the traces lie pictures (SVG): the rates, and what ran where in the middle of each window.\n\n"
+    "the traces lie pictures (SVG): the rates, and what ran where in the middle of each window; "
+    "and\n"
+    "reports (HTML) of the whole run, learning included, as `sgprs report` writes them.\n\n"
     "Examples:\n"
     "  sgprs demo\n"
     "  sgprs demo --tasks 24 --seconds 10 --policies naive,fifo,edf,sgprs\n"
@@ -75,6 +77,11 @@ Result<DemoResult> RunPolicy(const DemoOptions& options, const Installation& ins
   DemoSession session(options, installation, children->get(), policy, path, trace, progress);
   Result<DemoResult> result = session.Run();
   *interrupted = (*children)->interrupted();
+  if (result.ok()) {
+    // The log goes with the directory.
+    const Status written = WriteDemoHtml(options, policy, path + "/jobs");
+    if (!written.ok()) progress("no report: " + written.text());
+  }
   return result;
 }
 
@@ -95,6 +102,12 @@ int Report(const DemoOptions& options, const std::vector<DemoResult>& results) {
                     FormatDurationNs(options.window_ns), DemoText(results));
     text += "traces (open at https://ui.perfetto.dev, \"Open trace file\"):\n";
     for (const DemoResult& result : results) text += "  " + result.trace_path + "\n";
+    text += "reports (open in a browser):\n";
+    for (const DemoResult& result : results) {
+      const std::filesystem::path path =
+          std::filesystem::absolute(DemoHtmlPath(options, result.policy));
+      if (std::filesystem::exists(path)) text += "  " + path.string() + "\n";
+    }
     if (pictures.ok()) {
       text += "pictures:\n";
       for (const std::string& path : *pictures) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "runtime/base/duration.h"
+#include "tools/sgprs/report/report_data.h"
+#include "tools/sgprs/report/report_html.h"
 #include "tools/sgprs/sim_plots.h"
 #include "tools/sgprs/sim_report.h"
 #include "tools/sgprs/text_table.h"
@@ -39,6 +41,10 @@ std::string DemoRatesPath(const DemoOptions& options) {
 
 std::string DemoGanttPath(const DemoOptions& options, const std::string& policy) {
   return WithSuffix(DemoTracePath(options, policy), ".gantt.svg");
+}
+
+std::string DemoHtmlPath(const DemoOptions& options, const std::string& policy) {
+  return WithSuffix(DemoTracePath(options, policy), ".report.html");
 }
 
 RateFigure DemoRateFigure(const DemoOptions& options, const std::vector<DemoResult>& results) {
@@ -99,6 +105,14 @@ Result<std::vector<std::string>> WriteDemoPictures(const DemoOptions& options,
     if (!status.ok()) return status;
   }
   return paths;
+}
+
+Status WriteDemoHtml(const DemoOptions& options, const std::string& policy,
+                     const std::string& job_log) {
+  Result<ReportData> data = ReadReport(job_log);
+  if (!data.ok()) return data.status();
+  data->log = "of sgprs demo, not kept";
+  return WriteFile(DemoHtmlPath(options, policy), ReportHtml(*data));
 }
 
 }  // namespace sgprs::cli

@@ -19,6 +19,7 @@ namespace sgprs::cli {
 // Where they go: beside the traces. "sgprs-demo.rates.svg", "sgprs-demo-naive.gantt.svg".
 std::string DemoRatesPath(const DemoOptions& options);
 std::string DemoGanttPath(const DemoOptions& options, const std::string& policy);
+std::string DemoHtmlPath(const DemoOptions& options, const std::string& policy);
 
 RateFigure DemoRateFigure(const DemoOptions& options, const std::vector<DemoResult>& results);
 // A tenth of a second, at least three periods, in the middle of the measured window.
@@ -27,6 +28,10 @@ Gantt DemoGantt(const DemoOptions& options, const DemoResult& result, const Reco
 // Writes all; the paths. Error: a trace that can not be read, a file that can not be written.
 Result<std::vector<std::string>> WriteDemoPictures(const DemoOptions& options,
                                                    const std::vector<DemoResult>& results);
+
+// The whole run of one policy, learning included, out of its job log: what `sgprs report` writes.
+Status WriteDemoHtml(const DemoOptions& options, const std::string& policy,
+                     const std::string& job_log);
 
 }  // namespace sgprs::cli
 

@@ -58,15 +58,17 @@ std::string DemoTracePath(const DemoOptions& options, const std::string& policy)
 }
 
 std::string DemoConfig(const DemoOptions& options, const std::string& policy,
-                       const std::string& control_socket, const std::string& trace_path) {
+                       const std::string& control_socket, const std::string& trace_path,
+                       const std::string& job_log) {
   const auto quoted = [](const std::string& text) { return Json(text).dump(); };  // TOML's too
   return fmt::format(
       "policy = {}\n"
       "[pool]\npartitions = {}\noversubscription = {}\n"
       "[socket]\npath = {}\n"
-      "[trace]\nfile = {}\n",
+      "[trace]\nfile = {}\n"
+      "[job_log]\ndirectory = {}\n",
       quoted(policy), options.partitions, options.oversubscription, quoted(control_socket),
-      quoted(trace_path));
+      quoted(trace_path), quoted(job_log));
 }
 
 DemoSession::DemoSession(const DemoOptions& options, const Installation& installation,
@@ -130,8 +132,8 @@ Status DemoSession::StartDevice() {
 
 Status DemoSession::StartDaemon() {
   const std::string config = directory_ + "/sgprsd.toml";
-  std::ofstream(config) << DemoConfig(options_, result_.policy, control_socket_,
-                                      result_.trace_path);
+  std::ofstream(config) << DemoConfig(options_, result_.policy, control_socket_, result_.trace_path,
+                                      directory_ + "/jobs");
   Result<ChildProcess*> daemon =
       Start("sgprsd", {installation_.Program("sgprsd"), "--config", config});
   if (!daemon.ok()) return daemon.status();

@@ -44,7 +44,8 @@ std::string DemoSubject(const DemoOptions& options);
 
 // The daemon's configuration file.
 std::string DemoConfig(const DemoOptions& options, const std::string& policy,
-                       const std::string& control_socket, const std::string& trace_path);
+                       const std::string& control_socket, const std::string& trace_path,
+                       const std::string& job_log);
 
 // Runs once; one thread. The group ends all children, whatever Run() returns.
 class DemoSession {

@@ -69,6 +69,8 @@ class Demo(unittest.TestCase):
             trace = json.loads((self.dir / f"sgprs-demo-{row['policy']}.trace.json").read_text("utf-8"))
             events = trace["traceEvents"] if isinstance(trace, dict) else trace
             self.assertGreater(sum(event.get("ph") == "X" for event in events), 0)
+            page = xml.etree.ElementTree.parse(self.dir / f"sgprs-demo-{row['policy']}.report.html").getroot()
+            self.assertEqual(page.find(".//{http://www.w3.org/1999/xhtml}h1").text, "SGPRS report")
             gantt = xml.etree.ElementTree.parse(self.dir / f"sgprs-demo-{row['policy']}.gantt.svg").getroot()
             self.assertIn("Partitions", [text.text for text in gantt.iter("{http://www.w3.org/2000/svg}text")])
         self.assertEqual(report["policies"][0]["switches"], 0)

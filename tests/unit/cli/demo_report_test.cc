@@ -108,11 +108,12 @@ TEST(DemoTracePathTest, EachPolicyHasItsOwnFile) {
 }
 
 TEST(DemoConfigTest, QuotesPaths) {
-  const std::string text = DemoConfig(DemoOptions(), "sgprs", "/tmp/a \"b\"/s", "/t\\x");
+  const std::string text = DemoConfig(DemoOptions(), "sgprs", "/tmp/a \"b\"/s", "/t\\x", "/j");
   EXPECT_THAT(text, HasSubstr("policy = \"sgprs\"\n"));
   EXPECT_THAT(text, HasSubstr("oversubscription = 1.5\n"));
   EXPECT_THAT(text, HasSubstr("path = \"/tmp/a \\\"b\\\"/s\"\n"));
   EXPECT_THAT(text, HasSubstr("file = \"/t\\\\x\"\n"));
+  EXPECT_THAT(text, HasSubstr("[job_log]\ndirectory = \"/j\"\n"));
 }
 
 }  // namespace
