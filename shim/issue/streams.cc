@@ -23,6 +23,26 @@ uint32_t ThreadId() {
   return id;
 }
 
+// The scheduled context is current meanwhile: NULL and per-thread streams are of whatever is.
+class InOurContext {
+ public:
+  explicit InOurContext(const Session* s) {
+    CUcontext current = nullptr;
+    SGPRS_REAL(cuCtxGetCurrent)(&current);
+    pushed_ = current != s->facts.context &&
+              SGPRS_REAL(cuCtxPushCurrent_v2)(s->facts.context) == CUDA_SUCCESS;
+  }
+  ~InOurContext() {
+    CUcontext popped = nullptr;
+    if (pushed_) SGPRS_REAL(cuCtxPopCurrent_v2)(&popped);
+  }
+  InOurContext(const InOurContext&) = delete;
+  InOurContext& operator=(const InOurContext&) = delete;
+
+ private:
+  bool pushed_;
+};
+
 bool IsPerThread(const VirtualStream& v) { return v.thread != 0; }
 
 // The event that stands for the tail of `v`; nullptr: none can be made.
@@ -37,6 +57,7 @@ CUevent TailEvent(Session* s, VirtualStream* v) {
     if (v->last_partition < SGPRS_MAX_PARTITIONS) {
       event = s->backend->MakeEvent(v->last_partition, CU_EVENT_DISABLE_TIMING);
     } else {
+      const InOurContext in_ours(s);
       SGPRS_REAL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING);
     }
   }
@@ -274,6 +295,7 @@ void DrainAll(Session* s) {
   FutexLock record(&s->record_lock);
   FutexLock issue(&s->issue_lock);
   if (s->lane == nullptr) return;
+  const InOurContext in_ours(s);
   // The NULL stream may not be used while a stream that orders itself with it captures.
   bool no_null = false;
   for (VirtualStream* v = s->streams; v != nullptr; v = v->next) {

@@ -266,6 +266,31 @@ void Contexts(const Arguments& arguments) {
   }
 }
 
+// What is held of the NULL stream joins the NULL stream of its own context, whichever is current
+// when a call drains.
+void NullOfTwoContexts(const Arguments&) {
+  const Device d = Open();
+  const CUdeviceptr buffer = Buffer(0);
+  CUdevice device;
+  CUcontext other, popped;
+  CUdeviceptr there = 0;
+  uint32_t words[kWords] = {};
+  CHECK_CU(cuDeviceGet(&device, 0));
+  CHECK_CU(cuCtxCreate(&other, nullptr, 0, device));
+  CHECK_CU(cuMemAlloc(&there, sizeof(words)));
+  CHECK_CU(cuCtxPopCurrent(&popped));
+  CHECK_CU(cuCtxSetCurrent(d.context));
+  for (uint32_t i = 1; i <= 30; ++i) {
+    const CUstream stream = i % 2 == 0 ? nullptr : CU_STREAM_PER_THREAD;
+    CHECK_CU(Step(d, stream, buffer, buffer, 0, 1, 1000));  // some ms
+    CHECK_CU(cuCtxPushCurrent(other));
+    CHECK_CU(cuMemsetD32(there, i, kWords));  // drains, and does not wait
+    CHECK_CU(cuCtxPopCurrent(&popped));
+    CHECK_CU(cuMemcpyDtoH(words, buffer, sizeof(words)));
+    EXPECT(words[0] == i);
+  }
+}
+
 // shapes JOBS: no two jobs have as many launches, or kernels of the same shape.
 void Shapes(const Arguments& arguments) {
   const Device d = Open();
@@ -283,10 +308,11 @@ void Shapes(const Arguments& arguments) {
   EXPECT(Value(buffer) == launches);
 }
 
-const Scenarios kScenarios = {
-    {"shapes", Shapes},        {"crossed", Crossed}, {"queries", Queries},
-    {"null-order", NullOrder}, {"threads", Threads}, {"errors", Errors},
-    {"signals", Signals},      {"sticky", Sticky},   {"contexts", Contexts}};
+const Scenarios kScenarios = {{"shapes", Shapes},        {"contexts-null", NullOfTwoContexts},
+                              {"crossed", Crossed},      {"queries", Queries},
+                              {"null-order", NullOrder}, {"threads", Threads},
+                              {"errors", Errors},        {"signals", Signals},
+                              {"sticky", Sticky},        {"contexts", Contexts}};
 
 }  // namespace
 }  // namespace probe

@@ -64,6 +64,9 @@ class Contexts(ProbeCase):
         task = self.everywhere("contexts")
         self.assertEqual(task["counters"]["bypassed"], 30)
 
+    def test_null_streams_of_two_contexts(self):
+        self.everywhere("contexts-null")
+
     def test_b26_second_device(self):
         """B26: state is per device; the second one is not judged by the first."""
         with probe_stack(policy="sgprs", simgpu_args=("--devices", "2")) as stack:

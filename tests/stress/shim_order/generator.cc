@@ -310,6 +310,7 @@ class Generator {
   void BatchCopy(int thread);
   void Fill(int thread, bool sync);
   void Host(int thread);
+  void OtherLaunch(int thread);
   void Renew(int thread);
   void RenewStream(int thread);
   void ReloadModule(int thread);
@@ -332,7 +333,7 @@ class Generator {
   int flags_used_ = 0;
   int last_on_event_[kEvents] = {-1, -1, -1, -1, -1, -1};
   int recorded_[kEvents] = {-1, -1, -1, -1, -1, -1};
-  std::vector<Access> accesses_[kBuffers];
+  std::vector<Access> accesses_[kAllBuffers];
   Set gone_;  // device operations whose stream was destroyed
 };
 
@@ -412,6 +413,16 @@ void Generator::Host(int thread) {
   (dice == 1 ? op.to : op.from) = buffer;
   op.a = Below(1u << 20);
   Do(op, {{buffer, dice == 1, true}}, false, false);
+}
+
+void Generator::OtherLaunch(int thread) {
+  Op op = Begin(OpKind::kOtherLaunch, thread, kNullStream);
+  op.to = kOtherBuffer;
+  op.from = PickPinned(thread);
+  op.a = Below(1000) * 2 + 3;
+  op.b = Below(1u << 20);
+  op.rounds = Below(60);
+  Do(op, {{op.to, true, true}, {op.from, false, true}}, false, false);
 }
 
 void Generator::Renew(int thread) {
@@ -529,7 +540,8 @@ void Generator::Step() {
   if (dice < 610) return Fill(thread, false);
   if (dice < 650) return Copy(thread, true);
   if (dice < 675) return Fill(thread, true);
-  if (dice < 775) return Host(thread);
+  if (dice < 765) return Host(thread);
+  if (dice < 775) return OtherLaunch(thread);
   if (dice < 795) return Renew(thread);
   const int event = static_cast<int>(Below(kEvents));
   if (dice < 855) return void(Record(thread, PickStream(thread), event));

@@ -19,6 +19,7 @@ void Run(const Op& op, int index, Results* results) {
   auto& buffers = results->buffers;
   switch (op.kind) {
     case OpKind::kLaunch:
+    case OpKind::kOtherLaunch:
       for (int i = 0; i < kWords; ++i) {
         buffers[op.to][i] = buffers[op.to][i] * op.a + buffers[op.from][i] + op.b;
       }
@@ -58,8 +59,8 @@ const char* NameOf(OpKind kind) {
       "sync copy",   "sync fill",    "renew buffer", "event record", "event wait",
       "value write", "value wait",   "event sync",   "event query",  "renew event",
       "stream sync", "stream query", "renew stream", "context sync", "reload module",
-      "make graph",  "graph launch", "graph params", "host write",   "host read",
-      "nothing"};
+      "make graph",  "graph launch", "graph params", "other launch", "host write",
+      "host read",   "nothing"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -80,8 +81,8 @@ uint32_t FirstWord(int buffer, int word) { return static_cast<uint32_t>(buffer *
 
 Results Interpret(const Program& program) {
   Results results;
-  results.buffers.resize(kBuffers);
-  for (int b = 0; b < kBuffers; ++b) {
+  results.buffers.resize(kAllBuffers);
+  for (int b = 0; b < kAllBuffers; ++b) {
     for (int i = 0; i < kWords; ++i) results.buffers[b].push_back(FirstWord(b, i));
   }
   results.reads.resize(program.ops.size());

@@ -80,7 +80,7 @@ void Order(const Program& program) {
 }
 
 void Explain(const Program& program, const Results& got, const Results& wanted) {
-  for (int b = 0; b < kBuffers; ++b) {
+  for (int b = 0; b < kAllBuffers; ++b) {
     if (got.buffers[b] != wanted.buffers[b]) std::printf("  buffer %d differs at the end\n", b);
   }
   for (size_t i = 0; i < got.reads.size(); ++i) {

@@ -15,6 +15,8 @@ inline constexpr int kDeviceBuffers = 8;
 inline constexpr int kPinnedBuffers = 4;
 inline constexpr int kPageableBuffers = 3;
 inline constexpr int kBuffers = kDeviceBuffers + kPinnedBuffers + kPageableBuffers;
+inline constexpr int kOtherBuffer = kBuffers;  // device memory of a second context
+inline constexpr int kAllBuffers = kBuffers + 1;
 inline constexpr int kOwnStreams = 5;  // slots; a slot's stream may be destroyed and made anew
 inline constexpr int kEvents = 6;
 inline constexpr int kFlags = 1024;  // words that streams write and wait for, once each
@@ -58,6 +60,7 @@ enum class OpKind {
   kMakeGraph,    // captured on a stream of its own, from `nodes`
   kGraphLaunch,  // `nodes`, one after the other
   kGraphParams,  // the first node's `a` and `b` for later launches
+  kOtherLaunch,  // a launch in a second context, `from` pinned; over when it returns
   kHostWrite,    // to[i] = a + i
   kHostRead,     // of `from`; its hash is a result
   kNothing,      // awaits only

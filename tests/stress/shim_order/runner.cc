@@ -22,6 +22,7 @@ namespace {
 constexpr size_t kBytes = kWords * sizeof(uint32_t);
 
 CUcontext g_context;
+CUcontext g_other;  // a second one, which nobody schedules
 
 void Check(CUresult result, const char* what, uint64_t seed = 0, int op = -1) {
   if (result == CUDA_SUCCESS) return;
@@ -97,6 +98,9 @@ class Runner {
   CUresult RenewBuffer(const Op& op);
   CUresult BatchCopy(const Op& op);
   CUresult OrderOp(const Op& op);
+  void MakeOther();
+  void OtherLaunch(const Op& op, int index);
+  void DropOther();
   CUresult Poll(CUresult (*query)(const Runner&, const Op&), const Op& op);
   CUresult LoadCode(int module);
   CUresult UnloadCode(int module);
@@ -136,6 +140,9 @@ class Runner {
   CUevent events_[kEvents] = {};
   CUdeviceptr flags_ = 0;
   CUmemoryPool pool_ = nullptr;
+  Code other_code_;
+  CUstream other_stream_ = nullptr;
+  CUdeviceptr other_buffers_[2] = {};  // that of the program, and what its kernels read
   Code code_[kModules + 1];
   Graph graphs_[kGraphs];
   std::mutex capture_mutex_;  // a context that captures may not be synchronised with
@@ -194,7 +201,47 @@ void Runner::SetUp() {
     Check(cuEventCreate(&events_[e], e % 2 == 0 ? CU_EVENT_DISABLE_TIMING : 0), "cuEventCreate");
   }
   for (int m = 0; m <= kModules; ++m) Check(LoadCode(m), "loading the kernel");
+  MakeOther();
   Check(cuCtxSynchronize(), "cuCtxSynchronize");
+}
+
+// What the second context has; made and used with it current, for the moment.
+void Runner::MakeOther() {
+  uint32_t words[kWords];
+  for (int i = 0; i < kWords; ++i) words[i] = FirstWord(kOtherBuffer, i);
+  CUcontext popped;
+  Check(cuCtxPushCurrent(g_other), "cuCtxPushCurrent");
+  Check(cuModuleLoadData(&other_code_.module, ptx_.c_str()), "cuModuleLoadData");
+  Check(cuModuleGetFunction(&other_code_.function, other_code_.module, kKernelName), kKernelName);
+  Check(cuStreamCreate(&other_stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  for (CUdeviceptr& buffer : other_buffers_) Check(cuMemAlloc(&buffer, kBytes), "cuMemAlloc");
+  Check(cuMemcpyHtoD(other_buffers_[0], words, kBytes), "cuMemcpyHtoD");
+  Check(cuCtxPopCurrent(&popped), "cuCtxPopCurrent");
+}
+
+void Runner::OtherLaunch(const Op& op, int index) {
+  const auto check = [&](CUresult result) { Check(result, NameOf(op.kind), program_.seed, index); };
+  CUcontext popped;
+  KernelParams p = {other_buffers_[0], other_buffers_[1], kWords, op.a, op.b, op.rounds};
+  void* params[] = {&p.to, &p.from, &p.words, &p.a, &p.b, &p.rounds};
+  check(cuCtxPushCurrent(g_other));
+  check(cuMemcpyHtoDAsync(other_buffers_[1], Host(op.from), kBytes, other_stream_));
+  check(cuLaunchKernel(other_code_.function, 1, 1, 1, kWords, 1, 1, 0, other_stream_, params,
+                       nullptr));
+  check(cuStreamSynchronize(other_stream_));
+  check(cuCtxPopCurrent(&popped));
+}
+
+void Runner::DropOther() {
+  std::vector<uint32_t> words(kWords);
+  CUcontext popped;
+  Check(cuCtxPushCurrent(g_other), "cuCtxPushCurrent");
+  Check(cuMemcpyDtoH(words.data(), other_buffers_[0], kBytes), "cuMemcpyDtoH", program_.seed);
+  for (CUdeviceptr buffer : other_buffers_) Check(cuMemFree(buffer), "cuMemFree");
+  Check(cuStreamDestroy(other_stream_), "cuStreamDestroy");
+  Check(cuModuleUnload(other_code_.module), "cuModuleUnload");
+  Check(cuCtxPopCurrent(&popped), "cuCtxPopCurrent");
+  results_.buffers.push_back(words);
 }
 
 void Runner::TearDown() {
@@ -210,6 +257,7 @@ void Runner::TearDown() {
     }
     results_.buffers.push_back(words);
   }
+  DropOther();
   Check(cuMemFreeAsync(flags_, nullptr), "cuMemFreeAsync");
   Check(cuStreamSynchronize(nullptr), "cuStreamSynchronize");
   Check(cuMemPoolDestroy(pool_), "cuMemPoolDestroy");
@@ -536,6 +584,8 @@ void Runner::Do(const Op& op, int index) {
       return;
     case OpKind::kNothing:
       return;
+    case OpKind::kOtherLaunch:
+      return OtherLaunch(op, index);
     case OpKind::kMakeGraph:
       return MakeGraph(op, index);
     case OpKind::kGraphParams:
@@ -560,6 +610,9 @@ void OpenDevice() {
   Check(cuDeviceGet(&device, 0), "cuDeviceGet");
   Check(cuDevicePrimaryCtxRetain(&g_context, device), "cuDevicePrimaryCtxRetain");
   Check(cuCtxSetCurrent(g_context), "cuCtxSetCurrent");
+  CUcontext popped;
+  Check(cuCtxCreate(&g_other, nullptr, 0, device), "cuCtxCreate");
+  Check(cuCtxPopCurrent(&popped), "cuCtxPopCurrent");
 }
 
 Results Run(const Program& program, const RunOptions& options) {
