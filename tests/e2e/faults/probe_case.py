@@ -60,6 +60,8 @@ class ProbeCase(unittest.TestCase):
                 self.ran(stack.run(PROBE, *scenario))
             # Nothing stalled until the shim gave up waiting for the runtime.
             self.assertNotIn("no grant for", stack.log("shim.log"))
+            # Every order was made by events, none by waiting in the host.
+            self.assertNotIn("no event for", stack.log("shim.log"))
         with probe_stack(policy="sgprs", **how) as stack:
             self.ran(stack.run(PROBE, *scenario, name="probe"))
             return next(t for t in stack.json("tasks")["tasks"] if t["name"] == "probe")
