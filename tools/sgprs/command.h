@@ -28,10 +28,13 @@ void AddPartitions(CLI::App* app, Invocation* invocation);
 void AddPolicy(CLI::App* app, Invocation* invocation);
 void AddDemo(CLI::App* app, Invocation* invocation);
 void AddSim(CLI::App* app, Invocation* invocation);
-void AddProfile(CLI::App* app, Invocation* invocation);
 void AddTop(CLI::App* app, Invocation* invocation);
 void AddReport(CLI::App* app, Invocation* invocation);
+void AddProfile(CLI::App* app, Invocation* invocation);
 void AddDoctor(CLI::App* app, Invocation* invocation);
+void AddTrace(CLI::App* app, Invocation* invocation);
+void AddWhy(CLI::App* app, Invocation* invocation);
+void AddJitter(CLI::App* app, Invocation* invocation);
 void AddVersion(CLI::App* app, Invocation* invocation);
 void AddHelp(CLI::App* app, Invocation* invocation);
 

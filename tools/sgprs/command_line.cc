@@ -31,7 +31,7 @@ constexpr const char* kFooter =
 // The subcommand that was being parsed.
 CLI::App* Current(CLI::App* app) {
   const std::vector<CLI::App*> chosen = app->get_subcommands();
-  return chosen.empty() ? app : chosen.front();
+  return chosen.empty() ? app : Current(chosen.front());
 }
 
 std::vector<std::string> OptionNames(const CLI::App* app) {
@@ -57,21 +57,22 @@ std::string UnexpectedWord(CLI::App* app, const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
     return fmt::format("unknown option {}{}", name, DidYouMean(name, OptionNames(current)));
   }
-  if (current == app) {
-    return fmt::format("unknown command '{}'{}", word, DidYouMean(word, CommandNames(app)));
+  if (const std::vector<std::string> names = CommandNames(current); !names.empty()) {
+    return fmt::format("unknown command '{}'{}", word, DidYouMean(word, names));
   }
   return fmt::format("'{}' is one word too many", word);
 }
 
 int ReportParseError(CLI::App* app, const CLI::ParseError& error) {
   const CLI::App* current = Current(app);
-  const std::string who = current == app ? "sgprs" : "sgprs " + current->get_name();
+  const std::string who = FullName(current);
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {  // --help
     return Print(HelpText(current)) ? kExitOk : kExitFailure;
   }
   std::string text = error.what();
   const std::vector<std::string> left = app->remaining(true);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !left.empty()) {
+  if (!left.empty() && (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                        !CommandNames(current).empty())) {
     text = UnexpectedWord(app, left.front());
   }
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -87,10 +88,13 @@ void AddCommands(CLI::App* app, Invocation* invocation) {
   AddPolicy(app, invocation);
   AddDemo(app, invocation);
   AddSim(app, invocation);
-  AddProfile(app, invocation);
   AddTop(app, invocation);
   AddReport(app, invocation);
+  AddProfile(app, invocation);
   AddDoctor(app, invocation);
+  AddTrace(app, invocation);
+  AddWhy(app, invocation);
+  AddJitter(app, invocation);
   AddVersion(app, invocation);
   AddHelp(app, invocation);
 }

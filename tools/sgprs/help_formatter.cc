@@ -55,11 +55,13 @@ std::string HelpFormatter::make_option_desc(const CLI::Option* option) const {
   return Wrap(text, kHelpColumns);
 }
 
-std::string HelpText(const CLI::App* about) {
+std::string FullName(const CLI::App* about) {
   const CLI::App* parent = about->get_parent();
-  const std::string name =
-      parent == nullptr ? about->get_name() : parent->get_name() + " " + about->get_name();
-  return about->get_formatter()->make_help(about, name, CLI::AppFormatMode::Normal);
+  return parent == nullptr ? about->get_name() : FullName(parent) + " " + about->get_name();
+}
+
+std::string HelpText(const CLI::App* about) {
+  return about->get_formatter()->make_help(about, FullName(about), CLI::AppFormatMode::Normal);
 }
 
 }  // namespace sgprs::cli

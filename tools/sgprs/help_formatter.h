@@ -21,6 +21,9 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option_desc(const CLI::Option* option) const override;
 };
 
+// "sgprs trace show": a command with those that it belongs to.
+std::string FullName(const CLI::App* about);
+
 // Help of the whole program or of one of its commands.
 std::string HelpText(const CLI::App* about);
 

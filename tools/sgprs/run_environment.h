@@ -31,7 +31,7 @@ struct RunOptions {
   std::optional<std::string> simgpu_socket;  // absolute path, with simulate
   bool require = false;
   std::optional<std::string> profile;  // absolute path, or "none"
-  std::optional<std::string> socket;  // absolute path
+  std::optional<std::string> socket;   // absolute path
 };
 
 // Value of a variable, or nullptr; std::getenv but for tests.

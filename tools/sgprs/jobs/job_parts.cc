@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace sgprs::cli {
 namespace {
@@ -14,15 +15,15 @@ class Walk {
 
   void To(uint64_t moment_ns, JobPart part) {
     if (moment_ns <= at_ns_) return;
-    parts_.of(part) += moment_ns - at_ns_;
+    spans_.push_back({part, at_ns_, moment_ns});
     at_ns_ = moment_ns;
   }
   uint64_t at_ns() const { return at_ns_; }
-  const JobParts& parts() const { return parts_; }
+  std::vector<PartSpan>& spans() { return spans_; }
 
  private:
   uint64_t at_ns_;
-  JobParts parts_;
+  std::vector<PartSpan> spans_;
 };
 
 JobPart PartHeldBy(uint8_t held_by) {
@@ -64,7 +65,7 @@ void WalkToGrant(const SgprsLogJob& job, uint64_t granted_ns, Walk* walk) {
 
 uint64_t JobParts::sum_ns() const { return std::accumulate(ns_.begin(), ns_.end(), uint64_t{0}); }
 
-JobParts PartsOf(const observe::LoggedJob& logged) {
+std::vector<PartSpan> SpansOf(const observe::LoggedJob& logged) {
   const SgprsLogJob& job = logged.job;
   if (job.release_ns == 0 || job.complete_ns <= job.release_ns) return {};
   Walk walk(job.release_ns);
@@ -81,7 +82,13 @@ JobParts PartsOf(const observe::LoggedJob& logged) {
     first = false;
   }
   walk.To(job.complete_ns, JobPart::k_execute);
-  return walk.parts();
+  return std::move(walk.spans());
+}
+
+JobParts PartsOf(const observe::LoggedJob& logged) {
+  JobParts parts;
+  for (const PartSpan& span : SpansOf(logged)) parts.of(span.part) += span.to_ns - span.from_ns;
+  return parts;
 }
 
 UserSplit SplitUser(const SgprsLogJob& job, uint64_t user_ns) {

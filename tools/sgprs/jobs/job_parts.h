@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "runtime/observe/job_log_reader.h"
 
@@ -36,6 +37,12 @@ inline constexpr const JobPartInfo& InfoOf(JobPart part) {
   return kJobParts[static_cast<size_t>(part)];
 }
 
+struct PartSpan {
+  JobPart part;
+  uint64_t from_ns;
+  uint64_t to_ns;  // > from_ns
+};
+
 class JobParts {
  public:
   uint64_t of(JobPart part) const { return ns_[static_cast<size_t>(part)]; }
@@ -46,9 +53,11 @@ class JobParts {
   std::array<uint64_t, kJobParts.size()> ns_ = {};
 };
 
-// From the release to the completion. The parts add up to complete - release; a moment that was not
-// seen, or lies before one that came earlier, adds nothing. What came before the release (a timer
-// that was due earlier than the deadline counts from) is in no part.
+// From the release to the completion without a gap: a moment that was not seen, or lies before one
+// that came earlier, begins nothing. What came before the release (a timer that was due earlier
+// than the deadline counts from) is in no part.
+std::vector<PartSpan> SpansOf(const observe::LoggedJob& logged);
+// The same, added up by part: complete - release in all.
 JobParts PartsOf(const observe::LoggedJob& logged);
 
 // What the thread did in the part `user`, as far as the record tells (SGPRS_LOG_ACTIVITY): the four
