@@ -19,6 +19,7 @@
 
 #include "runtime/base/result.h"
 #include "runtime/model/device_description.h"
+#include "runtime/model/fluid_bound.h"
 #include "runtime/model/fluid_model.h"
 #include "runtime/model/job_work.h"
 #include "runtime/model/scenario.h"
@@ -59,6 +60,7 @@ class Engine {
   void Judge(VirtualTask* task);
   const sched::TaskProfile& ProfileOf(const std::string& network);
 
+  FluidDemand DemandPerSecond(const VirtualTask& task) const;
   LossTable Losses() const;
 
   uint64_t NextEventNs() const;

@@ -26,19 +26,20 @@ FluidDemand DemandOf(const DeviceDescription& device,
   return demand;
 }
 
-FluidBound BoundOf(const DeviceDescription& device, const FluidDemand& per_second) {
+double PartOf(const DeviceDescription& device, const FluidDemand& per_second,
+              std::string_view resource) {
   const double second = static_cast<double>(kNsPerSecond);
-  const double bandwidth = device.dram_bytes_per_ns * device.cost.dram_efficiency;
-  const struct {
-    std::string_view name;
-    double part;
-  } parts[] = {{"dispatch", per_second.dispatch_ns / second},
-               {"SMs", per_second.sm_ns / second / device.sm_count},
-               {"DRAM", per_second.dram_bytes / second / bandwidth}};
+  if (resource == "dispatch") return per_second.dispatch_ns / second;
+  if (resource == "SMs") return per_second.sm_ns / second / device.sm_count;
+  if (resource != "DRAM") return 0;
+  return per_second.dram_bytes / second / (device.dram_bytes_per_ns * device.cost.dram_efficiency);
+}
+
+FluidBound BoundOf(const DeviceDescription& device, const FluidDemand& per_second) {
   FluidBound bound;
-  for (const auto& [name, part] : parts) {
-    if (part <= bound.part_of_resource) continue;
-    bound = {1 / part, name, part};
+  for (const std::string_view resource : {"dispatch", "SMs", "DRAM"}) {
+    const double part = PartOf(device, per_second, resource);
+    if (part > bound.part_of_resource) bound = {1 / part, resource, part};
   }
   return bound;
 }

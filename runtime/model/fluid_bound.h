@@ -35,6 +35,9 @@ struct FluidBound {
 };
 // `per_second`: the demand of a second. `scale` = 0 if there is none.
 FluidBound BoundOf(const DeviceDescription& device, const FluidDemand& per_second);
+// The part of `resource` that a demand per second takes; 0 if there is no such resource.
+double PartOf(const DeviceDescription& device, const FluidDemand& per_second,
+              std::string_view resource);
 
 }  // namespace sgprs::model
 

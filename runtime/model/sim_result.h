@@ -27,9 +27,11 @@ struct TaskResult {
   uint64_t period_ns = 0;
   uint64_t deadline_ns = 0;
   bool admitted = true;
-  double utilisation = 0;  // cost in the largest partition over period, as the scheduler sees it
-  uint64_t expected = 0;   // releases by the period alone
-  uint64_t released = 0;   // jobs that began
+  // Part of the resource that bounds the mix (LossTable::bound_by) which its frames need at least:
+  // what a frame needs / period / what the device has. 1 = the bound; 0 of recorded jobs.
+  double utilisation = 0;
+  uint64_t expected = 0;  // releases by the period alone
+  uint64_t released = 0;  // jobs that began
   uint64_t completed = 0;
   uint64_t on_time = 0;
   uint64_t held = 0;     // jobs held back at their first launch

@@ -153,17 +153,23 @@ Status Engine::MakeTasks() {
   return Status::Ok();
 }
 
-// README.md, "The bound".
-LossTable Engine::Losses() const {
+// What a second of the task's frames needs at least; nothing of a recorded one.
+FluidDemand Engine::DemandPerSecond(const VirtualTask& task) const {
+  if (!task.admitted || task.work().kernels().empty()) return {};
   uint32_t largest = 0;
   for (const pool::PartitionSpan& span : spans_) largest = std::max(largest, span.sm_count);
+  return 1e9 / static_cast<double>(task.spec().period_ns) *
+         DemandOf(*device_, task.work().kernels(), largest);
+}
+
+// README.md, "The bound".
+LossTable Engine::Losses() const {
   LossTable loss;
   FluidDemand per_second;
   for (const VirtualTask& task : tasks_) {
     if (!task.admitted || task.work().kernels().empty()) continue;
-    const double rate = 1e9 / static_cast<double>(task.spec().period_ns);
-    loss.offered_fps += rate;
-    per_second += rate * DemandOf(*device_, task.work().kernels(), largest);
+    loss.offered_fps += 1e9 / static_cast<double>(task.spec().period_ns);
+    per_second += DemandPerSecond(task);
   }
   const FluidBound bound = BoundOf(*device_, per_second);
   if (bound.scale == 0) return loss;
@@ -205,6 +211,7 @@ SimResult Engine::TakeResult() {
   r.n = static_cast<uint32_t>(specs_.size());
   r.warmup_ns = scenario_.warmup_ns;
   r.horizon_ns = scenario_.horizon_ns;
+  const std::string_view bound_by = Losses().bound_by;
   for (VirtualTask& task : tasks_) {
     TaskResult row = task.Result();
     if (!task.admitted) {
@@ -213,8 +220,7 @@ SimResult Engine::TakeResult() {
       continue;
     }
     const sched::TaskView view = scheduler_->View(task.id);
-    row.utilisation = static_cast<double>(view.cost_ns) /
-                      static_cast<double>(std::max<uint64_t>(1, row.period_ns));
+    row.utilisation = PartOf(*device_, DemandPerSecond(task), bound_by);
     row.switches = view.switches;
     row.stages_late = view.stages_late;
     r.expected += row.expected;
