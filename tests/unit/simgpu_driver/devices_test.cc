@@ -17,7 +17,8 @@ class DevicesTest : public ::testing::Test {
       ASSERT_OK(cuCtxSetCurrent(contexts_[i]));
       ASSERT_OK(cuMemAlloc(&data_[i], 16));
       ASSERT_OK(cuMemsetD32(data_[i], static_cast<unsigned int>(i) + 1, 4));
-      ASSERT_OK(cuCtxSynchronize());  // a fill does not wait, and only this context's work follows it
+      ASSERT_OK(
+          cuCtxSynchronize());  // a fill does not wait, and only this context's work follows it
       ASSERT_OK(cuStreamCreate(&streams_[i], CU_STREAM_NON_BLOCKING));
     }
     ASSERT_OK(cuCtxSetCurrent(contexts_[0]));
