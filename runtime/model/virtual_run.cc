@@ -211,7 +211,7 @@ SimResult Engine::TakeResult() {
   r.n = static_cast<uint32_t>(specs_.size());
   r.warmup_ns = scenario_.warmup_ns;
   r.horizon_ns = scenario_.horizon_ns;
-  const std::string_view bound_by = Losses().bound_by;
+  const std::string bound_by = Losses().bound_by;
   for (VirtualTask& task : tasks_) {
     TaskResult row = task.Result();
     if (!task.admitted) {

@@ -193,6 +193,8 @@ TEST(VirtualRunTest, TheBooksBalance) {
     EXPECT_EQ(task.released + task.skipped, task.expected);
   }
   const LossTable& l = r.loss;
+  EXPECT_NEAR(r.utilisation, l.offered_fps / l.fluid_bound_fps, 1e-9);
+  EXPECT_EQ(r.high_utilisation, 0);
   EXPECT_NEAR(l.fluid_bound_fps,
               l.completed_fps + l.not_offered_fps + l.contention_fps + l.switch_fps + l.idle_fps,
               1e-6);
