@@ -209,6 +209,7 @@ void AddRun(CLI::App* app, Invocation* invocation) {
   CLI::Option* simulate =
       command->add_flag("--simulate", options->simulate, "Run on a simulated GPU");
   command->add_option("--device", options->device, "Simulated device to start (default: sgprsd's)")
+      ->check(CLI::Validator([](std::string& value) { return CheckDevice(value); }, ""))
       ->type_name("NAME")
       ->needs(simulate);
   command

@@ -156,15 +156,23 @@ void AddTasks(CLI::App* app, Invocation* invocation) {
           "launches go\n"
           "             to the driver unscheduled), gone (process over, row kept for a while)\n"
           "  VIA        partition back-end in use: green, mps, priority, none\n"
+          "  PERIOD, DEADLINE\n"
+          "             as declared; the deadline counts from a job's release\n"
           "  STAGES     learnt number of stages of a job, - while learning\n"
           "  FPS        frames completed per second, late ones included\n"
           "  ON-TIME    frames per second completed by their deadline, - without a deadline\n"
           "  MISS%      part of the frames due that were late or skipped\n"
           "  LAST       response time (release to completion) of the latest job; WORST of any\n"
           "  SWITCHES   stages that ran in another partition than the stage before\n"
+          "  HELD       jobs held back to a later release by `--overload hold`\n"
           "  RECORDED, GRANTED, ISSUED, COMPLETED\n"
           "             launches so far; equal when the task is idle\n"
           "  BYPASSED   launches that went to the driver unrecorded\n\n"
+          "Without the kernel's stamps (`sgprs run --release timer`) a job is seen by its launches "
+          "alone:\n"
+          "of a program that stalls and makes up for it the missing periods count as skipped, and "
+          "what it\n"
+          "makes up may count as on time.\n\n"
           "Exit status: 0; 1 if there is no daemon; 2 if the command line was not understood.");
 }
 

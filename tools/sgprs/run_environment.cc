@@ -11,6 +11,7 @@
 #include "runtime/base/environment.h"
 #include "runtime/base/job_rule.h"
 #include "runtime/base/release_rule.h"
+#include "runtime/model/device_description.h"
 #include "sgprs/abi/abi.h"
 #include "tools/sgprs/suggestion.h"
 
@@ -130,6 +131,12 @@ std::string CheckRelease(const std::string& release) {
 
 std::string CheckBackend(const std::string& backend) {
   return CheckOneOf(backend, {"green", "mps", "priority", "none"});
+}
+
+std::string CheckDevice(const std::string& device) {
+  std::vector<std::string> names;
+  for (const model::DeviceDescription& one : model::AllDevices()) names.emplace_back(one.name);
+  return CheckOneOf(device, names);
 }
 
 std::string CheckJobRule(const std::string& job) {

@@ -49,6 +49,7 @@ std::string CheckTaskClass(const std::string& task_class);
 std::string CheckJobRule(const std::string& job);
 std::string CheckRelease(const std::string& release);
 std::string CheckBackend(const std::string& backend);
+std::string CheckDevice(const std::string& device);  // one that can be simulated
 
 // Period of `text` frames per second ("30", "29.97"), in ns. Error kInvalid.
 Result<uint64_t> ParseFpsAsPeriodNs(const std::string& text);

@@ -18,7 +18,9 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/environment.h"
+#include "runtime/model/device_description.h"
 #include "tools/sgprs/child_process.h"
+#include "tools/sgprs/simgpu_client.h"
 #include "tools/sgprs/unix_socket.h"
 
 namespace sgprs::cli {
@@ -107,6 +109,20 @@ Result<UniqueFd> LockDirectory(const std::string& directory) {
   return lock;
 }
 
+// A device that runs already is taken as it is; another one was not asked for.
+Status CheckRunningDevice(const SimulationRequest& request) {
+  const model::DeviceDescription* wanted = model::FindDevice(request.device);
+  if (wanted == nullptr) return Status::Ok();
+  const Result<nlohmann::ordered_json> stats = ReadSimgpuStats(request.simgpu_socket);
+  if (!stats.ok()) return stats.status();
+  const std::string runs = stats->value("device", "");
+  if (runs == wanted->name) return Status::Ok();
+  return Status(ErrorCode::kInvalid,
+                fmt::format("--device {}: the simulated device that runs at {} is '{}': leave the "
+                            "option out, or end its sgprsd first",
+                            request.device, request.simgpu_socket, runs));
+}
+
 }  // namespace
 
 bool Answers(const std::string& socket) { return ConnectSeqpacket(socket, 1000).ok(); }
@@ -115,11 +131,16 @@ Result<std::string> EnsureSimulation(const SimulationRequest& request,
                                      const Installation& installation) {
   // The device alone may be one whose daemon another caller is just starting: the lock waits for
   // it.
-  if (Answers(request.simgpu_socket) && Answers(request.control_socket)) return std::string();
+  const auto as_it_is = [&request]() -> Result<std::string> {
+    Status same = CheckRunningDevice(request);
+    if (!same.ok()) return same;
+    return std::string();
+  };
+  if (Answers(request.simgpu_socket) && Answers(request.control_socket)) return as_it_is();
   const std::string directory = env::RuntimeDir();
   Result<UniqueFd> lock = LockDirectory(directory);
   if (!lock.ok()) return lock.status();
-  if (Answers(request.simgpu_socket)) return std::string();  // another caller was faster
+  if (Answers(request.simgpu_socket)) return as_it_is();  // another caller was faster
   if (Answers(request.control_socket)) {
     return Status(
         ErrorCode::kUnavailable,

@@ -22,8 +22,8 @@ bool Answers(const std::string& socket);
 // If neither daemon nor device answers, starts `sgprsd --simulate` on its own (new session, log in
 // the runtime directory) and waits until both do. Returns a line to tell the user, empty if nothing
 // was done. A lock in the runtime directory lets one of several callers do it. Blocks for some
-// seconds at most. Errors: a daemon without a simulated device, a start that failed (with the last
-// line of its log).
+// seconds at most. Errors: a daemon without a simulated device, another device there than the one
+// asked for, a start that failed (with the last line of its log).
 Result<std::string> EnsureSimulation(const SimulationRequest& request,
                                      const Installation& installation);
 

@@ -84,6 +84,17 @@ class WithoutDaemon(unittest.TestCase):
 class Simulated(unittest.TestCase):
     """--simulate finds or starts a device."""
 
+    def test_another_device_than_the_one_that_runs_is_refused(self):
+        with Stack() as stack:
+            done = stack.sgprs("run", "--simulate", "--device", "rtx2080ti", "--", "true", check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            done = stack.sgprs("run", "--simulate", "--device", "a100", "--", "true", check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"^sgprs run: --device a100: .* is 'rtx2080ti'.*\n$")
+            done = stack.sgprs("run", "--simulate", "--device", "a10", "--", "true", check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, r"^sgprs run: .*'a10'.*did you mean a100\?.*\n$")
+
     def test_uses_the_device_that_runs(self):
         with Stack() as stack:
             done = stack.sgprs("run", "--simulate", "--name", "one", "--fps", "100", "--",
