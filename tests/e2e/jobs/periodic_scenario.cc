@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A frame on an absolute timer: some work of the CPU, a few kernels, a synchronisation.
-// periodic FRAMES PERIOD_US PREPARE_US [KERNELS [CPU]]; CPU: where this thread stays, once the
-// shim's threads are there.
+// periodic FRAMES PERIOD_US PREPARE_US [KERNELS [CPU [ROUNDS BLOCKS]]]; CPU: where this thread
+// stays, once the shim's threads are there.
 #include <sched.h>
 #include <time.h>
 
@@ -32,6 +32,8 @@ void Periodic(const Arguments& arguments) {
   const int64_t prepare_ns = 1000 * int64_t{Number(arguments, 2, 0)};
   const int kernels = Number(arguments, 3, 4);
   const int cpu = Number(arguments, 4, -1);
+  const auto rounds = static_cast<uint32_t>(Number(arguments, 5, 0));
+  const auto blocks = static_cast<uint32_t>(Number(arguments, 6, 1));
   const Device device = Open();
   CUstream stream;
   CHECK_CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -52,7 +54,7 @@ void Periodic(const Arguments& arguments) {
     while (Now(CLOCK_THREAD_CPUTIME_ID) < done_ns) {
     }
     for (int k = 0; k < kernels; ++k) {
-      CHECK_CU(Step(device, stream, buffer, buffer, 0, 1));
+      CHECK_CU(Step(device, stream, buffer, buffer, 0, 1, rounds, blocks));
     }
     CHECK_CU(cuStreamSynchronize(stream));
   }
