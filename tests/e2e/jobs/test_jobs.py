@@ -76,6 +76,10 @@ class Jobs(unittest.TestCase):
         self.assertEqual(child.returncode, 0, errors)
         # The last record is written when the thread's next wait would have ended.
         wait_until(lambda: self.stack.json("status")["clients"]["now"] == 0, what="the task is gone")
+        # The log's writer is a thread of its own, which writes some ms later.
+        wait_until(lambda: self.read("jitter")["records"]["jobs"] ==
+                   sum(t["counters"]["jobs_completed"] for t in self.stack.json("tasks")["tasks"]),
+                   what="all records are written")
 
     def read(self, *command):
         done = self.stack.sgprs(*command, "--log", self.log, "--json")

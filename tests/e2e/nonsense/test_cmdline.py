@@ -82,7 +82,7 @@ class CommandLine(unittest.TestCase):
         self.check(USAGE, "nonsense", "sgprs", "demo", "--policies", "nonsense")
         self.check(USAGE, "nonsense", "sgprs", "demo", "--device", "nonsense")
         # What it starts says so; the command line as such was understood.
-        self.check(FAILED, "nonsense", "sgprs", "run", "--simulate", "--device", "nonsense", "--", "true")
+        self.check(USAGE, "nonsense", "sgprs", "run", "--simulate", "--device", "nonsense", "--", "true")
 
     def test_programs(self):
         self.check(USAGE, "no program", "sgprs", "run")
