@@ -31,8 +31,6 @@ class Recording {
 
   recorder::JobRecorder* jobs() { return jobs_.get(); }
   kernel::ProbeLevel level() const { return probes_->level(); }
-  // Absolute; empty = no job log is written.
-  const std::string& job_log_directory() const { return job_log_directory_; }
   // For tools, as JSON: level of the probes and what is missing, what was counted, where the job
   // log lies. docs: tools/sgprs/recording_info.h.
   std::string Json() const;
@@ -51,7 +49,7 @@ class Recording {
 
   loop::Loop* const loop_;
   const SgprsReleaseRule rule_;
-  const std::string job_log_directory_;
+  const std::string job_log_directory_;  // absolute; empty = no job log is written
   const std::string metrics_listen_;
   std::unique_ptr<kernel::Probes> probes_;
   std::unique_ptr<recorder::JobRecorder> jobs_;

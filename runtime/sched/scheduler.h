@@ -190,8 +190,6 @@ class Scheduler {
   static Result<std::unique_ptr<Scheduler>> Make(const SchedulerConfig& config);
   virtual ~Scheduler() = default;
 
-  // Tasks. Ids are reused after RemoveTask. RemoveTask forgets all its jobs and queue entries at
-  // once.
   // Profiles by signature (SignatureOf): a task whose job turns out to have one is scheduled by it
   // from its next job on, with nothing to be learnt. One of the same signature is replaced. Error
   // kInvalid: the text names what does not fit.
@@ -200,6 +198,8 @@ class Scheduler {
   // nullopt: it is not scheduled in stages.
   virtual std::optional<TaskProfile> LearntProfile(TaskId task) const = 0;
 
+  // Tasks. Ids are reused after RemoveTask. RemoveTask forgets all its jobs and queue entries at
+  // once.
   virtual Result<TaskId> AddTask(const TaskConfig& config, uint64_t now_ns) = 0;
   virtual void RemoveTask(TaskId task, uint64_t now_ns) = 0;
 

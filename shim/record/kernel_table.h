@@ -71,8 +71,8 @@ class KernelTable {
 
   std::atomic<uint32_t> shared_generation_{1};
   FutexMutex mutex_;  // writers
-  // All that were ever made. Those of unloaded code stay: graphs and readers without a lock may
-  // still point at them (some 250 bytes each).
+  // All that were ever made, for leak checkers: those of unloaded code stay, as graphs and readers
+  // without a lock may still point at them (some 250 bytes each).
   KernelInfo* kept_ = nullptr;
   Cell cells_[kCells];
   Cell marked_[4096];  // handles known to be CUkernels

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "runtime/base/duration.h"
-#include "runtime/model/device_description.h"
 #include "runtime/model/networks.h"
 #include "runtime/policy/policy.h"
 #include "tools/sgprs/command.h"
@@ -174,13 +173,8 @@ Status TakeNumbers(const std::string& text, double least, double most, std::vect
 }
 
 Status TakeDevice(const std::string& text, std::string* device) {
-  std::vector<std::string> names;
-  for (const model::DeviceDescription& one : model::AllDevices()) names.emplace_back(one.name);
-  if (model::FindDevice(text) == nullptr) {
-    return Status(ErrorCode::kInvalid,
-                  fmt::format("no device '{}'{}; there are {}", text, DidYouMean(text, names),
-                              fmt::join(names, ", ")));
-  }
+  std::string wrong = CheckDevice(text);
+  if (!wrong.empty()) return Status(ErrorCode::kInvalid, std::move(wrong));
   *device = text;
   return Status::Ok();
 }

@@ -18,8 +18,8 @@
 #include <cstdint>
 #endif
 
-#define SGPRS_ABI_MAJOR 1
-#define SGPRS_ABI_MINOR 1
+#define SGPRS_ABI_MAJOR 2
+#define SGPRS_ABI_MINOR 0
 
 #define SGPRS_CACHE_LINE_BYTES 64
 #define SGPRS_NAME_BYTES 64     /* task names, NUL-terminated */

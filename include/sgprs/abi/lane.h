@@ -26,7 +26,7 @@
 
 #include "sgprs/abi/abi.h"
 
-#define SGPRS_LANE_MAGIC 0x324e414cu /* "LAN2": "LANE" had rows of 128 bytes for kernel names */
+#define SGPRS_LANE_MAGIC 0x454e414cu /* "LANE" */
 #define SGPRS_LANE_SLOTS 8192u       /* default; a power of two */
 #define SGPRS_LANE_GRANTS 64u
 #define SGPRS_LANE_COMPLETIONS 256u

@@ -20,7 +20,7 @@ PARTITIONS = 32
 SYS_FUTEX, FUTEX_WAKE = 202, 1  # x86_64; the bell of another machine is heard at the next heartbeat
 
 
-def message(kind, body=b"", magic=MAGIC, major=1, minor=0, flags=0, size=None):
+def message(kind, body=b"", magic=MAGIC, major=2, minor=0, flags=0, size=None):
     """A packet; its header may lie."""
     size = 16 + len(body) if size is None else size
     return struct.pack("<IHHHHI", magic, major, minor, kind, flags, size) + body

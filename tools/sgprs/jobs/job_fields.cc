@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/release_rule.h"
 #include "runtime/kernel/wait_calls.h"
 #include "tools/sgprs/jobs/job_parts.h"
 #include "tools/sgprs/jobs/job_source.h"
@@ -20,8 +21,7 @@ namespace sgprs::cli {
 namespace {
 
 const char* RuleName(uint32_t rule) {
-  static constexpr const char* kNames[] = {"first-launch", "timer", "input", "grid"};
-  return rule < std::size(kNames) ? kNames[rule] : "unknown";
+  return rule < kReleaseRuleNames.size() ? kReleaseRuleNames[rule] : "unknown";
 }
 
 const char* HeldName(uint32_t held) {
