@@ -173,12 +173,12 @@ class Stamps(Jobs):
 
 class Gpu(Jobs):
     def test_a_busy_neighbour_is_queueing_or_execution(self):
-        # Ten kernels of 0.7 ms on all SMs each 8 ms: much for the GPU, little for the CPU.
+        # Ten kernels of 0.7 ms on all SMs each 8 ms, from each of three: more than the GPU can do, little for the CPU.
         hogs = [self.start(PROBE, "periodic", "10000", "8000", "0", "10", "-1", "20000", "200", release="grid",
-                           name=f"heavy{i}", cls="high", period_ns=8 * MS) for i in range(2)]
-        wait_until(lambda: len(self.stack.json("tasks")["tasks"]) == 2, what="the neighbours")
-        self.end_one(self.start("resnet18", "--frames", "80", "--fps", "30", release="grid", name="victim",
-                                period_ns=33_333_333, deadline_ns=4 * MS))
+                           name=f"heavy{i}", cls="low", period_ns=8 * MS) for i in range(3)]
+        wait_until(lambda: len(self.stack.json("tasks")["tasks"]) == 3, what="the neighbours")
+        self.end_one(self.start("resnet18", "--frames", "120", "--fps", "30", release="grid", name="victim",
+                                period_ns=33_333_333, deadline_ns=3 * MS))
         for hog in hogs:
             hog.kill()
             hog.wait()
@@ -186,9 +186,9 @@ class Gpu(Jobs):
         # The neighbours take the CPU, too; what else was late on a busy machine is not judged.
         answers = found.get("queue", []) + found.get("execute", [])
         self.assertGreater(len(answers), 0, numbers(found))
-        answer = answers[-1]
+        answer = max(answers, key=lambda one: len(one["neighbours"]))
         text = self.stack.sgprs("why", "victim", str(answer["job"]), "--log", self.log).stdout
-        self.assertRegex(text, "heavy[01]")
+        self.assertRegex(text, "heavy[012]")
 
     def end_one(self, child):
         _, errors = child.communicate(timeout=120)

@@ -78,7 +78,7 @@ TEST(SgprsdCommands, WrongWordsAreNamed) {
     EXPECT_THAT(reply.text, HasSubstr(text)) << line;
     EXPECT_EQ(reply.text.find('\n'), std::string::npos) << line;
   }
-  EXPECT_EQ(json::parse(tool.Command("version").text)["abi"], "1.1");
+  EXPECT_EQ(json::parse(tool.Command("version").text)["abi"], "2.0");
 }
 
 TEST(SgprsdCommands, RecordingSaysLevelCountsAndWhereTheLogLies) {
