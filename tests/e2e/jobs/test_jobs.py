@@ -103,8 +103,10 @@ class Stamps(Jobs):
         self.end(self.start(PROBE, "periodic", "300", "10000", "200", period_ns=10 * MS, name="tick"))
         answer = self.read("jitter", "tick")
         task = answer["tasks"][0]
-        self.assertEqual((task["task"], task["jobs"]), ("tick", 300))
-        self.assertGreaterEqual(task["complete"], 294)  # 98 %
+        self.assertEqual(task["task"], "tick")
+        # A frame that the machine delays by half a period and the next one are one burst: one job.
+        self.assertIn(task["jobs"], range(295, 301))
+        self.assertGreaterEqual(task["complete"], 0.98 * task["jobs"])
         text = self.stack.sgprs("jitter", "tick", "--log", self.log).stdout
         self.assertRegex(text, r"released to running, median: [\d.]+ [num]s by the kernel")
         self.assertRegex(text, r"[\d.]+ [num]s apart")
