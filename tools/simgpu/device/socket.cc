@@ -7,8 +7,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -21,6 +23,7 @@ namespace {
 constexpr int kBacklog = 512;
 constexpr int kAnswerMs = 5000;
 constexpr size_t kMaxAnswer = 1 << 20;
+constexpr const char* kUnheard = ".new";
 
 Status SystemError(const std::string& what) {
   return Status(ErrorCode::kInternal, what + ": " + strerror(errno));
@@ -70,18 +73,22 @@ Status RemoveStale(const std::string& path) {
 }  // namespace
 
 Result<UniqueFd> ListenOn(const std::string& path) {
-  Result<sockaddr_un> address = AddressOf(path);
+  // Bound under another name: whoever sees the socket at `path` finds somebody listening.
+  const std::string unheard = path + kUnheard;
+  Result<sockaddr_un> address = AddressOf(unheard);
   if (!address.ok()) return address.status();
   Result<UniqueFd> lock = LockDirectory(std::filesystem::absolute(path).parent_path());
   if (!lock.ok()) return lock.status();
   if (Status status = RemoveStale(path); !status.ok()) return status;
   UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return SystemError("socket");
+  unlink(unheard.c_str());  // of a device that was killed just there
   const mode_t mask = umask(0177);
   const int rc = bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
   umask(mask);
   if (rc != 0) return SystemError("cannot bind " + path);
   if (listen(fd.get(), kBacklog) != 0) return SystemError("cannot listen on " + path);
+  if (rename(unheard.c_str(), path.c_str()) != 0) return SystemError("cannot make socket " + path);
   return fd;
 }
 
