@@ -94,6 +94,22 @@ class Programs(unittest.TestCase):
         bare, _ = self.both("ranges")
         self.assertEqual(self.json_of(bare), {"shape": [4, 64]})
 
+    def test_ranges_are_jobs(self):
+        """`--job nvtx:NAME`: a job each range of that name, and one of what was before the first; no other range, no mark."""
+        with programs.new_stack(policy="sgprs") as stack:
+            for rule, jobs in (("nvtx:frame", 1 + 20), ("nvtx:network 3", 1 + 1), ("nvtx:copied", 1)):
+                with self.subTest(rule=rule):
+                    name = rule.replace(":", "-").replace(" ", "-")
+                    done = stack.sgprs("run", "--simulate", "--name", name, "--period", f"{PERIOD_NS}ns", "--job", rule, "--",
+                                       *programs.command("ranges"), timeout=300, check=False)
+                    self.assertEqual(self.json_of(done), {"shape": [4, 64]})
+                    task = next(task for task in stack.json("tasks")["tasks"] if task["name"] == name)
+                    counters = task["counters"]
+                    self.assertEqual((counters["jobs_released"], counters["jobs_completed"]), (jobs, jobs), task)
+                    if rule == "nvtx:frame":  # one kernel made the input, the network's are the signature
+                        self.assertEqual(counters["recorded"], 1 + 20 * task["job_launches"], task)
+            self.check_counters(stack)
+
     def test_training(self):
         bare, _ = self.both("train")
         self.assertEqual(self.json_of(bare), {"steps": 6, "grads": 62, "peak": True})
