@@ -148,6 +148,8 @@ class Ends(unittest.TestCase):
         self.ends("error", 1)
 
     def test_keyboard_interrupt(self):
+        # A shell's background jobs ignore SIGINT, and what they start inherits it.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         with programs.new_stack(policy="sgprs") as stack:
             for shim in (False, True):
                 child = stack.start(*programs.command("ends", "interrupt"), shim=shim, name="net" if shim else None)
