@@ -55,8 +55,9 @@ class Session {
       return outcome;
     }
     if (profile.status().code() != ErrorCode::kNotFound) return profile.status();
-    return Status(ErrorCode::kNotFound, fmt::format("nothing was learnt of {} (exit code {}): {}",
-                                                    request_.task, outcome.exit_code, Reason()));
+    return Status(ErrorCode::kNotFound,
+                  fmt::format("nothing was learnt of {} (exit code {}): {}", request_.task,
+                              outcome.exit_code, Reason(outcome.exit_code)));
   }
 
  private:
@@ -152,7 +153,8 @@ class Session {
   }
 
   // What sgprsd says of it, without the log line's head.
-  std::string Reason() const {
+  std::string Reason(int exit_code) const {
+    if (exit_code == kExitNotFound || exit_code == kExitNotExecutable) return "it did not start";
     std::ifstream log(directory_ + "/sgprsd.log");
     std::string reason = "it used no GPU";
     for (std::string line; std::getline(log, line);) {

@@ -66,6 +66,7 @@ std::vector<TaskStages> AskStages(ControlClient* control, const StateSnapshot& s
 }
 
 std::string StagesText(const std::vector<TaskStages>& tasks) {
+  if (tasks.empty()) return "\nno task is alive: stages are told of those that are\n";
   std::string out;
   for (const TaskStages& task : tasks) out += TaskText(task);
   return out;
