@@ -41,7 +41,7 @@ class Demo(unittest.TestCase):
                     self.assertGreaterEqual(launches["recorded"], task["workload"]["frames"])
 
     def test_profile(self):
-        """A job's kernels by their names, its stages' costs by SMs; a later run is scheduled by it from its second job."""
+        """A job's kernels by their names, its stages' costs by SMs; a later run is scheduled by it."""
         with programs.new_stack(policy="sgprs") as private:
             private.env.pop("XDG_DATA_HOME", None)
             net = programs.command("resnet18", "--size", "64", "--frames")
@@ -52,7 +52,8 @@ class Demo(unittest.TestCase):
             self.assertTrue(any(name.startswith("void at::native::vectorized_elementwise_kernel<") for name in names), names)
             self.assertEqual([name for name in names if name.startswith("_Z")], [])
             self.assertGreater(len({cost["sms"] for stage in profile["stages"] for cost in stage["costs"]}), 3)
-            private.sgprs("run", "--simulate", "--fps", "30", "--name", "net", "--", *net, "2", timeout=200)
+            private.sgprs("run", "--simulate", "--fps", "30", "--name", "net", "--", *net, "10", timeout=200)
+            self.assertIn("runs by profile", private.log("sgprsd.log"))
             task = private.json("tasks")["tasks"][0]
             self.assertEqual((task["stages"], task["job_launches"]), (len(profile["stages"]), len(profile["launches"])))
 
