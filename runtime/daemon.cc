@@ -101,7 +101,10 @@ std::variant<ingress::ControlHandler::Admission, ingress::Refusal> Daemon::OnHel
 Status Daemon::EnsurePool(const SgprsHello& hello) {
   if (pool_ != nullptr) {
     const Status same = pool_->CheckSame(hello);
-    if (same.ok() || !clients_.empty()) return same;
+    if (!clients_.empty()) return same;
+    // A policy that was swapped in while there were clients gets its layout now.
+    const auto chosen = policy::MakePolicy(policy_name(), options_.config.options);
+    if (same.ok() && chosen->traits().pool == pool_->shape()) return same;
   }
   Result<std::unique_ptr<DevicePool>> pool =
       DevicePool::Make(options_.config, policy_name(), hello);
@@ -228,11 +231,10 @@ std::string Daemon::SuitPool(policy::PoolShape shape) {
   if (clients_.empty()) {
     pool_.reset();
     header_.partition_count = 0;
-    return "the pool is laid out anew for the next client";
+    return "the pool is laid out anew for the next task";
   }
-  return "the pool stays as its clients built it (" + pool_->Describe() +
-         "), which is not the layout that '" + policy_ + "' is meant for: to change it, restart " +
-         "the clients after the last of them has ended";
+  return "the pool stays, and is not laid out as '" + policy_ +
+         "' wants it, until every task has ended";
 }
 
 void Daemon::SetOverload(policy::OverloadMode mode) {

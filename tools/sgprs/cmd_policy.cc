@@ -55,15 +55,49 @@ std::string PolicyText(const Json& json) {
   return text;
 }
 
+// "policy is now naive (was sgprs)"
+std::string Change(const std::string& what, const Json& before, const Json& after) {
+  const std::string old = Printable(before.value(what, ""));
+  const std::string now = Printable(after.value(what, ""));
+  return old == now ? fmt::format("{} is {} already", what, now)
+                    : fmt::format("{} is now {} (was {})", what, now, old);
+}
+
+// One line: what was asked to change, and what else the daemon has to say of it.
+std::string ChangeText(const PolicyOptions& options, const Json& before, const Json& after) {
+  std::string text;
+  if (!options.name.empty()) text = Change("policy", before, after);
+  if (!options.overload.empty()) {
+    text += (text.empty() ? "" : ", ") + Change("overload", before, after);
+  }
+  const std::string note = Printable(after.value("note", ""));
+  return text + (note.empty() ? "" : "; " + note) + "\n";
+}
+
+// Makes the changes that `options` wants. What the daemon says then; with its note of the policy.
+Result<Json> MakeChanges(ControlClient* control, const PolicyOptions& options, Json json) {
+  std::string note;
+  if (!options.name.empty()) {
+    Result<Json> swapped = Ask(control, "policy", options.name);
+    if (!swapped.ok()) return swapped.status();
+    json = std::move(swapped).value();
+    note = json.value("note", "");
+  }
+  if (!options.overload.empty()) {
+    Result<Json> swapped = Ask(control, "overload", options.overload);
+    if (!swapped.ok()) return swapped.status();
+    json = std::move(swapped).value();
+    json["note"] = note;
+  }
+  return json;
+}
+
 int Policy(const PolicyOptions& options) {
   Result<ControlClient> control = ControlClient::Connect(SocketOrDefault(options.socket));
   if (!control.ok()) return Fail("policy", control.status(), kExitFailure);
-  Result<Json> json = Ask(&*control, "policy", options.name);
-  if (json.ok() && !options.overload.empty()) {
-    const std::string note = json->value("note", "");
-    json = Ask(&*control, "overload", options.overload);
-    if (json.ok()) (*json)["note"] = note;
-  }
+  const Result<Json> before = Ask(&*control, "policy", "");
+  if (!before.ok()) return Fail("policy", before.status(), kExitFailure);
+  const Result<Json> json = MakeChanges(&*control, options, *before);
   if (!json.ok()) {
     const bool wrong_name = json.status().code() == ErrorCode::kInvalid;
     return Fail("policy", json.status(), wrong_name ? kExitUsage : kExitFailure);
@@ -73,12 +107,9 @@ int Policy(const PolicyOptions& options) {
     out.update(*json);
     return Print(JsonText(out)) ? kExitOk : kExitFailure;
   }
-  const std::string note = Printable(json->value("note", ""));
-  if (!note.empty()) fmt::print(stderr, "sgprs policy: {}\n", note);
-  if (!options.name.empty()) {
-    return Print(Printable(json->value("policy", "")) + "\n") ? kExitOk : kExitFailure;
-  }
-  return Print(PolicyText(*json)) ? kExitOk : kExitFailure;
+  const bool change = !options.name.empty() || !options.overload.empty();
+  const std::string text = change ? ChangeText(options, *before, *json) : PolicyText(*json);
+  return Print(text) ? kExitOk : kExitFailure;
 }
 
 }  // namespace
@@ -95,8 +126,9 @@ void AddPolicy(CLI::App* app, Invocation* invocation) {
   command->footer(
       "Without NAME: the policies the daemon knows, the present one marked with *.\n"
       "With NAME: stages that are queued are placed anew, running ones end where they are. The\n"
-      "pool stays as its clients built it; if the new policy is meant for another layout, a line\n"
-      "says so. With --overload: what becomes of jobs when there are more than fit.\n\n"
+      "pool stays as long as there are tasks; one line says what changed, and whether the policy\n"
+      "wants another layout of the pool, which the next task after the last has ended then gets.\n"
+      "With --overload: what becomes of jobs when there are more than fit.\n\n"
       "Exit status: 0; 1 if there is no daemon, or it is not yours to tell; 2 if there is no such\n"
       "policy.");
   command->callback([=] { invocation->action = [=] { return Policy(*options); }; });

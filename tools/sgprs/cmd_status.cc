@@ -78,8 +78,8 @@ int Watch(const std::string& command, Daemon daemon, const ReadOptions& options,
   for (;;) {
     if (!view.ok()) return Fail(command, view.status(), kExitFailure);
     AskForRecording(&daemon, options, &*view);
-    if (clear && !Print(kClearScreen)) return kExitOk;
-    if (!Show(*view, options, views)) return kExitOk;
+    if (clear && !Print(kClearScreen)) return kExitFailure;
+    if (!Show(*view, options, views)) return kExitFailure;
     std::this_thread::sleep_for(std::chrono::nanoseconds(pause_ns));
     const Status alive = daemon.control.CheckAlive();
     if (!alive.ok()) return Fail(command, alive, kExitFailure);
@@ -161,13 +161,17 @@ void AddTasks(CLI::App* app, Invocation* invocation) {
           "  STAGES     learnt number of stages of a job, - while learning\n"
           "  FPS        frames completed per second, late ones included\n"
           "  ON-TIME    frames per second completed by their deadline, - without a deadline\n"
-          "  MISS%      part of the frames due that were late or skipped\n"
+          "  MISS%      part of the frames due that were late or skipped, - without a deadline\n"
+          "  SKIP%      the part that was skipped: no job was released in its period (the one "
+          "before\n"
+          "             overran, was held back, or the program did not ask), - without a period\n"
           "  LAST       response time (release to completion) of the latest job; WORST of any\n"
           "  SWITCHES   stages that ran in another partition than the stage before\n"
           "  HELD       jobs held back to a later release by `--overload hold`\n"
           "  RECORDED, GRANTED, ISSUED, COMPLETED\n"
           "             launches so far; equal when the task is idle\n"
           "  BYPASSED   launches that went to the driver unrecorded\n\n"
+          "A line is some 190 characters: `sgprs tasks | less -S`; `sgprs top` fits a terminal.\n"
           "Without the kernel's stamps (`sgprs run --release timer`) a job is seen by its launches "
           "alone:\n"
           "of a program that stalls and makes up for it the missing periods count as skipped, and "

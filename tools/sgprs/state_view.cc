@@ -238,8 +238,8 @@ std::string TasksText(const StateView& view) {
   for (const char* title : {"CLASS", "STATE", "VIA"})
     table.AddColumn(title, TextTable::Align::kLeft);
   for (const char* title :
-       {"PERIOD", "DEADLINE", "STAGES", "FPS", "ON-TIME", "MISS%", "LAST", "WORST", "SWITCHES",
-        "HELD", "RECORDED", "GRANTED", "ISSUED", "COMPLETED", "BYPASSED"}) {
+       {"PERIOD", "DEADLINE", "STAGES", "FPS", "ON-TIME", "MISS%", "SKIP%", "LAST", "WORST",
+        "SWITCHES", "HELD", "RECORDED", "GRANTED", "ISSUED", "COMPLETED", "BYPASSED"}) {
     table.AddColumn(title);
   }
   for (const SgprsTaskRow& row : view.now.tasks) {
@@ -257,6 +257,7 @@ std::string TasksText(const StateView& view) {
                   fmt::format("{:.1f}", rates.completed_fps),
                   HasDeadline(row) ? fmt::format("{:.1f}", rates.on_time_fps) : "-",
                   HasDeadline(row) ? fmt::format("{:.1f}", rates.miss_percent) : "-",
+                  row.period_ns != 0 ? fmt::format("{:.1f}", rates.skip_percent) : "-",
                   DurationOrDash(row.last_response_ns),
                   DurationOrDash(row.worst_response_ns),
                   std::to_string(all.switches),
@@ -319,6 +320,7 @@ Json TaskJson(const StateView& view, const SgprsTaskRow& row) {
                {"completed_fps", rates.completed_fps},
                {"on_time_fps", rates.on_time_fps},
                {"miss_percent", rates.miss_percent},
+               {"skip_percent", rates.skip_percent},
                {"last_response_ns", row.last_response_ns},
                {"worst_response_ns", row.worst_response_ns},
                {"jobs_held", row.jobs_held},

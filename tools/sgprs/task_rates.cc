@@ -29,6 +29,8 @@ TaskRates RatesOf(const SgprsTaskCounters& counters, uint64_t window_ns) {
   const uint64_t met = counters.jobs_on_time < due ? counters.jobs_on_time : due;
   if (due > 0) {
     rates.miss_percent = 100.0 * static_cast<double>(due - met) / static_cast<double>(due);
+    rates.skip_percent =
+        100.0 * static_cast<double>(counters.jobs_skipped) / static_cast<double>(due);
   }
   return rates;
 }

@@ -14,6 +14,7 @@ struct TaskRates {
   double on_time_fps = 0;    // jobs complete by their deadline per second
   double miss_percent = 0;   // of the jobs due: complete ones and whole periods without a release
                              // (papers.md 1.9: a skipped frame is a missed one)
+  double skip_percent = 0;   // of the jobs due: the periods without a release alone
 };
 
 // b - a, field by field; a counter that went backwards (row reused) gives 0.

@@ -51,7 +51,9 @@ class Read(unittest.TestCase):
         known = {row["name"] for row in self.stack.json("policy")["policies"]}
         self.assertLessEqual({"sgprs", "naive", "fifo", "edf", "static"}, known)
         try:
-            self.assertEqual(self.stack.sgprs("policy", "edf").stdout, "edf\n")
+            self.assertRegex(self.stack.sgprs("policy", "edf").stdout, r"^policy is now edf \(was sgprs\).*\n$")
+            self.assertRegex(self.stack.sgprs("policy", "edf", "--overload", "late").stdout,
+                             r"^policy is edf already, overload is late already.*\n$")
             self.assertEqual(self.stack.json("policy")["policy"], "edf")
             wait_until(lambda: self.stack.json("status")["policy"] == "edf", what="status follows")
         finally:
@@ -72,6 +74,13 @@ class Read(unittest.TestCase):
         finally:
             watch.stdout.close()
             watch.wait(30)
+
+    def test_watch_ends_when_its_output_is_not_taken(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([program("sgprs"), "tasks", "--watch"], env=self.stack.env, stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "sgprs: standard output: No space left on device\n"))
 
     def test_doctor(self):
         done = self.stack.sgprs("doctor", "--json")

@@ -78,19 +78,25 @@ class Hold(unittest.TestCase):
     def test_policy_that_wants_another_pool_says_so(self):
         with Stack(policy="sgprs") as stack:
             done = stack.sgprs("policy", "naive")
-            self.assertEqual((done.stdout, done.stderr), ("naive\n", ""))
+            self.assertEqual((done.stdout, done.stderr), ("policy is now naive (was sgprs)\n", ""))
             child = stack.start(*HIGH, period_ns=HIGH_PERIOD_NS, name="net")
             wait_until(lambda: "net" in tasks(stack), what="the task")
             sizes = [p["sm_count"] for p in stack.json("partitions")["partitions"]]
             self.assertEqual(sizes, [68, 68, 68])
             done = stack.sgprs("policy", "sgprs")
-            self.assertEqual(done.stdout, "sgprs\n")
-            self.assertIn("the pool stays", done.stderr)
+            self.assertRegex(done.stdout, r"^policy is now sgprs \(was naive\); the pool stays.*\n$")
+            self.assertEqual(done.stderr, "")
             child.kill()
             child.wait()
             wait_until(lambda: stack.json("status")["clients"]["now"] == 0, what="the task to be gone")
-            stack.sgprs("policy", "edf")
-            self.assertIn("anew", stack.sgprs("policy", "sgprs").stderr)
+            child = stack.start(*HIGH, period_ns=HIGH_PERIOD_NS, name="next")
+            wait_until(lambda: "next" in tasks(stack), what="the next task")
+            sizes = [p["sm_count"] for p in stack.json("partitions")["partitions"]]
+            self.assertEqual(sizes, [34, 34, 34])
+            child.kill()
+            child.wait()
+            wait_until(lambda: stack.json("status")["clients"]["now"] == 0, what="the task to be gone")
+            self.assertIn("anew", stack.sgprs("policy", "edf").stdout)
 
 
 if __name__ == "__main__":

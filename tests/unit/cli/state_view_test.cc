@@ -51,10 +51,12 @@ TEST(TaskRatesTest, SkippedPeriodsAreMisses) {
   EXPECT_DOUBLE_EQ(rates.completed_fps, 30);
   EXPECT_DOUBLE_EQ(rates.on_time_fps, 24);
   EXPECT_DOUBLE_EQ(rates.miss_percent, 40);  // (60 + 100) of 400 due
+  EXPECT_DOUBLE_EQ(rates.skip_percent, 25);
 }
 
 TEST(TaskRatesTest, NoJobsAndNoWindowAreZero) {
   EXPECT_EQ(RatesOf({}, kNsPerSecond).miss_percent, 0);
+  EXPECT_EQ(RatesOf({}, kNsPerSecond).skip_percent, 0);
   EXPECT_EQ(RatesOf(View().now.tasks[0].counters, 0).completed_fps, 0);
 }
 
@@ -77,7 +79,8 @@ TEST(TaskRatesTest, DifferenceNeverWraps) {
 
 TEST(StateViewTest, TasksShowBothFpsMissesAndLaunches) {
   const std::string text = TasksText(View());
-  for (const char* part : {"camera", "scheduled", "33.3ms", "30.0", "24.0", "40.0", "4711"}) {
+  for (const char* part :
+       {"camera", "scheduled", "33.3ms", "30.0", "24.0", "40.0", "25.0", "4711"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }
@@ -142,6 +145,16 @@ TEST(StateViewTest, ATaskWithoutDeadlineHasNoMisses) {
   view.now.tasks[0].deadline_ns = 0;
   EXPECT_THAT(TasksText(view), Not(HasSubstr("40.0")));
   EXPECT_DOUBLE_EQ(StatusJson(view).at("miss_percent").get<double>(), 0);
+}
+
+// The columns stand above their values: a task without a period has no frame due.
+TEST(StateViewTest, ATaskWithoutPeriodSkipsNothing) {
+  StateView view = View();
+  EXPECT_DOUBLE_EQ(TasksJson(view).at("tasks").at(0).at("skip_percent").get<double>(), 25);
+  EXPECT_THAT(TasksText(view), HasSubstr("MISS%  SKIP%"));
+  view.now.tasks[0].period_ns = 0;
+  EXPECT_THAT(TasksText(view), HasSubstr("40.0"));
+  EXPECT_THAT(TasksText(view), Not(HasSubstr("25.0")));
 }
 
 }  // namespace
