@@ -59,8 +59,8 @@ void WatchDevice(loop::Loop* loop, const SimulatedDevice* device, loop::WatchId*
 int CheckProbes(const Options& options) {
   const std::unique_ptr<kernel::Probes> probes = kernel::Probes::Load(
       {.enabled = options.config.probes, .min_wait_ns = options.config.min_wait_ns});
-  fmt::print("{}\n{}\n", NameOf(probes->level()), observe::OneLine(probes->why()));
-  return kExitOk;
+  return PrintText(
+      fmt::format("{}\n{}\n", NameOf(probes->level()), observe::OneLine(probes->why())));
 }
 
 int Run(const Options& options) {
@@ -107,6 +107,5 @@ int main(int argc, char** argv) {
   if (!options.check) return sgprs::runtime::Run(options);
   const sgprs::Result<std::string> text = sgprs::runtime::CheckText(options);
   if (!text.ok()) return sgprs::runtime::Fail(text.status());
-  fmt::print("{}", *text);
-  return sgprs::runtime::kExitOk;
+  return sgprs::runtime::PrintText(*text);
 }

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <map>
 
 #include "runtime/base/environment.h"
@@ -154,6 +156,13 @@ Status Merge(const Overrides& overrides, Options* options) {
 
 }  // namespace
 
+int PrintText(std::string_view text) {
+  const size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
+  if (written == text.size() && std::fflush(stdout) == 0) return kExitOk;
+  fmt::print(stderr, "sgprsd: standard output: {}\n", std::strerror(errno));
+  return kExitFailed;
+}
+
 ParseResult ParseOptions(int argc, char** argv, Options* options) {
   Overrides overrides;
   bool help_config = false;
@@ -163,13 +172,18 @@ ParseResult ParseOptions(int argc, char** argv, Options* options) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return {.run = false, .exit_code = app.exit(error)};
-    return Fail(Usage(std::string(error.what()) + " (see sgprsd --help)"), kExitUsage);
+    if (error.get_exit_code() == 0) {  // --help, --version
+      const bool help = dynamic_cast<const CLI::CallForHelp*>(&error) != nullptr;
+      return {.exit_code = PrintText(help ? app.help() : std::string(error.what()) + "\n")};
+    }
+    std::string text = error.what();
+    if (const std::vector<std::string> left = app.remaining(); !left.empty()) {
+      text = "unknown " + std::string(left.front().starts_with("-") ? "option " : "word ") +
+             left.front();
+    }
+    return Fail(Usage(text + " (see sgprsd --help)"), kExitUsage);
   }
-  if (help_config) {
-    fmt::print("{}", pool::ConfigHelp());
-    return {};
-  }
+  if (help_config) return {.exit_code = PrintText(pool::ConfigHelp())};
   if (Status merged = Merge(overrides, options); !merged.ok()) return Fail(merged, kExitUsage);
   if (Status log = observe::SetUpLog(options->config.log_level); !log.ok()) {
     return Fail(log, kExitUsage);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/base/result.h"
@@ -34,6 +35,9 @@ struct ParseResult {
   int exit_code = kExitOk;
 };
 ParseResult ParseOptions(int argc, char** argv, Options* options);
+
+// `text` to stdout, flushed. kExitOk, or kExitFailed after a line on stderr (a full disk).
+int PrintText(std::string_view text);
 
 // What --check prints: every key with its value, and the pool on the device, if one is known.
 // Error kInvalid: the pool does not fit the device.

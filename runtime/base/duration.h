@@ -13,6 +13,10 @@
 #include "runtime/base/result.h"
 
 namespace sgprs {
+
+// The longest period or deadline that sgprsd takes.
+inline constexpr uint64_t kLongestPeriodNs = 24ull * 3600 * kNsPerSecond;
+
 namespace duration_internal {
 
 // ns in one `unit`; 0 = no such unit.
@@ -32,6 +36,16 @@ inline bool MultiplyAdd(uint64_t a, uint64_t b, uint64_t c, uint64_t* out) {
 
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// Whether `text` could be the name of a unit: letters only (bytes of UTF-8 count as such). What is
+// left of 1e30s or 33,3ms behind its digits is none.
+inline bool IsWord(std::string_view text) {
+  for (char c : text) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && static_cast<unsigned char>(c) < 0x80) return false;
+  }
+  return true;
+}
+
 inline Status Invalid(std::string_view text, const char* why) {
   return Status(ErrorCode::kInvalid, "'" + std::string(text) + "' " + why);
 }
@@ -40,7 +54,8 @@ inline Status Invalid(std::string_view text, const char* why) {
 
 // ns of `text`: digits, optionally a point and digits, a unit (ns, us, ms, s, min); blanks only
 // between number and unit. Exact: no floating point; digits below 1 ns are dropped. Errors
-// (kInvalid): no number, no unit, unknown unit, sign, over 584 years. Allocates only for errors.
+// (kInvalid): no number, no unit, unknown unit, sign, exponent, over 584 years. Allocates only for
+// errors.
 inline Result<uint64_t> ParseDurationNs(std::string_view text) {
   namespace in = duration_internal;
   size_t at = 0;
@@ -52,7 +67,8 @@ inline Result<uint64_t> ParseDurationNs(std::string_view text) {
   const std::string_view whole = number.substr(0, point);
   const std::string_view fraction =
       point == std::string_view::npos ? std::string_view() : number.substr(point + 1);
-  if (whole.size() + fraction.size() == 0 || fraction.find('.') != std::string_view::npos) {
+  if (whole.size() + fraction.size() == 0 || fraction.find('.') != std::string_view::npos ||
+      !in::IsWord(unit)) {
     return in::Invalid(text, "is not a duration: write a number and a unit, such as 33.3ms");
   }
   if (unit.empty()) return in::Invalid(text, "has no unit: add ns, us, ms, s or min");

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/base/clock.h"
+#include "runtime/base/duration.h"
 #include "sgprs/abi/job_log.h"
 
 namespace sgprs::ingress {
 namespace {
 
-constexpr uint64_t kLongestNs = 24ull * 3600 * kNsPerSecond;  // of a period or a deadline
 constexpr uint64_t kMostJobLaunches = 1'000'000'000;
 constexpr uint32_t kMostSms = 65536;
 
@@ -88,8 +87,8 @@ Status ParseHello(const Packet& packet, SgprsHello* hello) {
   }
   const bool by_launches = hello->job_rule == SGPRS_JOB_LAUNCHES;
   const RangeCheck checks[] = {
-      {"period_ns", hello->period_ns, 0, kLongestNs},
-      {"deadline_ns", hello->deadline_ns, 0, kLongestNs},
+      {"period_ns", hello->period_ns, 0, kLongestPeriodNs},
+      {"deadline_ns", hello->deadline_ns, 0, kLongestPeriodNs},
       {"task_class", hello->task_class, SGPRS_CLASS_HIGH, SGPRS_CLASS_BEST_EFFORT},
       {"job_rule", hello->job_rule, SGPRS_JOB_AUTO, SGPRS_JOB_MARKED},
       {"release", hello->release, 0, SGPRS_RELEASE_RULES},

@@ -165,10 +165,13 @@ void AddTaskOptions(CLI::App* command, const std::shared_ptr<RunOptions>& option
       ->excludes(period);
   AddDuration(
       command, "--deadline", [options](uint64_t ns) { options->deadline_ns = ns; },
-      "When a run must end, after its release (default: the period)");
+      "When a run must end, after its release (default: the period). Without a period it counts "
+      "from the run's first launch");
   command
       ->add_option("--class", options->task_class,
-                   "high, low or best-effort (default: low with a period, else best-effort)")
+                   "high, low or best-effort (default: low with a period, else best-effort). "
+                   "Without a period high and low only go before best-effort work: admission "
+                   "control does not count the task, `--overload hold` does not hold it")
       ->check(check(CheckTaskClass))
       ->type_name("CLASS");
   command

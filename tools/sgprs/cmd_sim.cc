@@ -83,7 +83,7 @@ CLI::Option* AddText(CLI::App* command, const std::string& name, const std::stri
   return command
       ->add_option_function<std::string>(
           name,
-          [name, take = std::move(take)](const std::string& text) {
+          [name = name.substr(0, name.find(',')), take = std::move(take)](const std::string& text) {
             const Status taken = take(text);
             if (!taken.ok()) throw CLI::ValidationError(name, taken.text());
           },
@@ -125,8 +125,8 @@ Status TakePolicies(const std::string& text, std::vector<std::string>* policies)
     for (const policy::PolicyRow& row : policy::PolicyTable()) names.emplace_back(row.name);
     if (std::find(names.begin(), names.end(), word) == names.end()) {
       return Status(ErrorCode::kInvalid,
-                    fmt::format("no policy '{}'{}; there are {}", word, DidYouMean(word, names),
-                                policy::PolicyNames()));
+                    fmt::format("no policy '{}', there are {}{}", word, policy::PolicyNames(),
+                                DidYouMean(word, names)));
     }
     return AddOnce(word, word, policies);
   });

@@ -21,6 +21,9 @@ CLI::Option* AddDuration(CLI::App* app, const std::string& name, std::function<v
             const Result<uint64_t> ns = ParseDurationNs(text);
             if (!ns.ok()) throw CLI::ValidationError(name, ns.status().text());
             if (*ns == 0) throw CLI::ValidationError(name, "'" + text + "' is no time at all");
+            if (*ns > kLongestPeriodNs) {
+              throw CLI::ValidationError(name, "'" + text + "' is too long: at most a day");
+            }
             set(*ns);
           },
           help)
@@ -52,11 +55,16 @@ void Note(std::string_view command, std::string_view text) {
   fmt::print(stderr, "sgprs {}: {}\n", command, text);
 }
 
-bool Print(std::string_view text) {
+Status TryPrint(std::string_view text) {
   const size_t written = std::fwrite(text.data(), 1, text.size(), stdout);
-  if (written == text.size() && std::fflush(stdout) == 0) return true;
-  fmt::print(stderr, "sgprs: standard output: {}\n", std::strerror(errno));
-  return false;
+  if (written == text.size() && std::fflush(stdout) == 0) return Status::Ok();
+  return Status(ErrorCode::kUnavailable, fmt::format("standard output: {}", std::strerror(errno)));
+}
+
+bool Print(std::string_view text) {
+  const Status written = TryPrint(text);
+  if (!written.ok()) fmt::print(stderr, "sgprs: {}\n", written.text());
+  return written.ok();
 }
 
 }  // namespace sgprs::cli

@@ -51,7 +51,9 @@ std::string SocketOrDefault(const std::string& socket);
 int Fail(std::string_view command, const Status& status, int code);
 // A line on stderr that is no error.
 void Note(std::string_view command, std::string_view text);
-// `text` to stdout, flushed. False, after a line on stderr: stdout takes no more (a full disk).
+// `text` to stdout, flushed. Error kUnavailable: stdout takes no more.
+Status TryPrint(std::string_view text);
+// The same. False, after a line on stderr: stdout takes no more (a full disk).
 bool Print(std::string_view text);
 
 }  // namespace sgprs::cli

@@ -45,7 +45,8 @@ std::vector<std::string> OptionNames(const CLI::App* app) {
 std::vector<std::string> CommandNames(const CLI::App* app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
-    names.push_back(command->get_name());
+    // A group of options is a nameless one.
+    if (!command->get_name().empty()) names.push_back(command->get_name());
   }
   return names;
 }
@@ -74,6 +75,9 @@ int ReportParseError(CLI::App* app, const CLI::ParseError& error) {
   if (!left.empty() && (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
                         !CommandNames(current).empty())) {
     text = UnexpectedWord(app, left.front());
+  } else if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+             !CommandNames(current).empty()) {
+    text = fmt::format("say what: one of {}", fmt::join(CommandNames(current), ", "));
   }
   std::replace(text.begin(), text.end(), '\n', ' ');
   fmt::print(stderr, "{}: {} (see `{} --help`)\n", who, text, who);

@@ -43,6 +43,14 @@ std::string HelpFormatter::make_footer(const CLI::App* app) const {
   return footer.empty() ? footer : footer + "\n";
 }
 
+std::string HelpFormatter::make_expanded(const CLI::App* group) const {
+  const bool exclusive = group->get_require_option_max() == 1;
+  return make_group(group->get_group() + (exclusive ? " (one of them)" : ""), false,
+                    group->get_options([group](const CLI::Option* option) {
+                      return option->nonpositional() && option != group->get_help_ptr();
+                    }));
+}
+
 std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
   return option->get_type_size() == 0 ? "" : " " + option->get_type_name();
 }

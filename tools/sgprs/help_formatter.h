@@ -17,6 +17,8 @@ class HelpFormatter : public CLI::Formatter {
   HelpFormatter();
   std::string make_usage(const CLI::App* app, std::string name) const override;
   std::string make_footer(const CLI::App* app) const override;
+  // A group of options that exclude each other.
+  std::string make_expanded(const CLI::App* group) const override;
   std::string make_option_opts(const CLI::Option* option) const override;
   std::string make_option_desc(const CLI::Option* option) const override;
 };

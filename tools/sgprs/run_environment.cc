@@ -125,8 +125,7 @@ std::string CheckTaskClass(const std::string& task_class) {
 }
 
 std::string CheckRelease(const std::string& release) {
-  if (FindReleaseRule(release)) return "";
-  return std::string("must be one of ") + kReleaseRuleList;
+  return CheckOneOf(release, {kReleaseRuleNames.begin(), kReleaseRuleNames.end()});
 }
 
 std::string CheckBackend(const std::string& backend) {

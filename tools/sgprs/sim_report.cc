@@ -77,8 +77,7 @@ Status Deliver(const SimOptions& options, const SimReport& report) {
   const std::string out = options.json         ? JsonText(report.json)
                           : options.csv == "-" ? report.csv
                                                : report.text;
-  // Print() has said why.
-  return Print(out) ? Status::Ok() : Status(ErrorCode::kUnavailable, "the output is not complete");
+  return TryPrint(out);
 }
 
 }  // namespace sgprs::cli

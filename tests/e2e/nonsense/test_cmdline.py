@@ -52,11 +52,14 @@ class CommandLine(unittest.TestCase):
         for name in ("sgprsd", "simgpu"):
             self.check(USAGE, "--nonsense", name, "--nonsense")
             self.check(USAGE, "nonsense", name, "nonsense")
+        self.check(USAGE, "unknown option --polcy (", "sgprsd", "--polcy", "edf")
 
     def test_durations(self):
         for text, part in (("5", "has no unit"), ("ms", "is not a duration"), ("-5ms", "is not a duration"),
                            ("5 parsecs", "unknown unit"), ("1.2.3s", "is not a duration"), ("0ms", "no time at all"),
-                           ("99999999999999999999s", "too long"), ("", "missing"), ("nan", "duration")):
+                           ("99999999999999999999s", "too long"), ("18446744073709551615ns", "at most a day"),
+                           ("1e30s", "is not a duration"), ("33,3ms", "is not a duration"),
+                           ("", "missing"), ("nan", "duration")):
             self.check(USAGE, part, "sgprs", "run", f"--period={text}", "--", "true")
         self.check(USAGE, "--fps", "sgprs", "run", "--fps", "0", "--", "true")
         self.check(USAGE, "--fps", "sgprs", "run", "--fps", "inf", "--", "true")
@@ -93,6 +96,16 @@ class CommandLine(unittest.TestCase):
         self.check(NOT_EXECUTABLE, "Permission denied", "sgprs", "run", "--", self.directory.name)
         script = self.path("script", "#!/nonexistent/interpreter\n", 0o755)
         self.check(NOT_FOUND, "No such file", "sgprs", "run", "--", script)
+
+    def test_output_that_nothing_takes(self):
+        for name, *args in (["sgprs", "--help"], ["sgprs", "version"], ["sgprs", "sim", "--keys"],
+                            ["sgprsd", "--help"], ["sgprsd", "--help-config"], ["sgprsd", "--version"],
+                            ["sgprsd", "--check"], ["resnet18-dlopen", "--help"]):
+            with self.subTest(command=[name, *args]), open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([program(name), *args], env=self.env, stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)
+                self.assertEqual(done.returncode, FAILED, done)
+                self.assertRegex(done.stderr, r"^[a-z0-9 ]+: standard output: No space left on device\n$")
 
     def test_no_daemon(self):
         for command in (["status"], ["tasks"], ["partitions"], ["policy"], ["policy", "sgprs"],

@@ -13,6 +13,7 @@ namespace sgprs::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Outcome {
   int code;
@@ -49,8 +50,15 @@ TEST(CommandLineTest, MistypedWordsGetTheNearestOne) {
 TEST(CommandLineTest, RunChecksItsOptionsBeforeItDoesAnything) {
   ExpectUsage({"run", "--period", "33.3", "--", "x"}, "--period: '33.3' has no unit");
   ExpectUsage({"run", "--period", "0ms", "--", "x"}, "no time at all");
+  ExpectUsage({"run", "--period", "1e30s", "--", "x"}, "'1e30s' is not a duration");
+  ExpectUsage({"run", "--period", "1441min", "--", "x"}, "too long: at most a day");
   ExpectUsage({"run", "--period", "5ms", "--fps", "30", "--", "x"}, "--fps");
   ExpectUsage({"run", "--class", "hihg", "--", "x"}, "did you mean high?");
+  ExpectUsage({"run", "--release", "timr", "--", "x"},
+              "'timr' is none of first-launch, timer, input, grid: did you mean timer?");
+  ExpectUsage({"sim", "--policy", "sgpr"}, "did you mean sgprs?");
+  ExpectUsage({"sim", "--tasks", "0"}, "sgprs sim: --tasks: '0'");
+  ExpectUsage({"trace"}, "say what: one of ");
   ExpectUsage({"run", "--job", "launches:x", "--", "x"}, "launches:N");
   ExpectUsage({"run", "--device", "a100", "--", "x"}, "--simulate");
   ExpectUsage({"run", "--fps", "30"}, "no program");
@@ -67,6 +75,7 @@ TEST(CommandLineTest, EveryCommandHasHelp) {
     EXPECT_EQ(outcome.code, kExitOk) << command;
     EXPECT_THAT(outcome.out, HasSubstr(std::string("Usage: sgprs ") + command));
     EXPECT_EQ(outcome.out.back(), '\n');
+    EXPECT_THAT(outcome.out, Not(HasSubstr("[Option Group"))) << command;
     EXPECT_EQ(Call({"help", command}).out, outcome.out);
   }
   EXPECT_EQ(Call({}).code, kExitUsage);
@@ -77,6 +86,11 @@ TEST(CommandLineTest, DemoHelpHasEveryDefault) {
   for (const char* value : {"8", "6", "30", "naive,sgprs", "rtx2080ti", "resnet18", "3", "1.5"}) {
     EXPECT_THAT(help, HasSubstr(std::string("(default: ") + value));
   }
+}
+
+TEST(CommandLineTest, OptionsThatExcludeEachOtherAreAGroupLikeAnyOther) {
+  EXPECT_THAT(Call({"sim", "--help"}).out,
+              HasSubstr("\nInstead of a scenario (one of them):\n  --paper "));
 }
 
 TEST(CommandLineTest, VersionIsAnOptionToo) {

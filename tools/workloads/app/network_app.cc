@@ -145,7 +145,7 @@ int RunNetworkApp(int argc, char** argv, const NetworkProgram& program) {
   print(program.name, options, session, plan, statistics, outcome);
   const bool written =
       options.frames_file.empty() || WriteFrames(program.name, options.frames_file, outcome.frames);
-  return std::fflush(stdout) == 0 && written ? kExitOk : kExitFailed;
+  return FlushOutput(program.name) == kExitOk && written ? kExitOk : kExitFailed;
 }
 
 }  // namespace workloads

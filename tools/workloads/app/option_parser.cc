@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/workloads/app/option_parser.h"
 
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace workloads {
 namespace {
@@ -50,6 +52,13 @@ bool ParsePositive(const std::string& text, double* value) {
   return true;
 }
 
+int FlushOutput(const std::string& program) {
+  const bool good = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (!good)
+    std::fprintf(stderr, "%s: standard output: %s\n", program.c_str(), std::strerror(errno));
+  return good ? kExitOk : kExitFailed;
+}
+
 OptionParser::OptionParser(std::string program, std::string purpose)
     : program_(std::move(program)), purpose_(std::move(purpose)) {}
 
@@ -79,7 +88,7 @@ bool OptionParser::Parse(int argc, char** argv, int* exit_code) const {
     const std::string word = argv[i];
     if (word == "--help" || word == "-h") {
       PrintHelp();
-      *exit_code = kExitOk;
+      *exit_code = FlushOutput(program_);
       return false;
     }
     const size_t equals = word.find('=');

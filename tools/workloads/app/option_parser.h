@@ -21,6 +21,10 @@ bool ParseCount(const std::string& text, uint64_t least, uint64_t most, uint64_t
 // A finite number above zero.
 bool ParsePositive(const std::string& text, double* value);
 
+// At the end of a program: what it printed has left it. kExitFailed after a line on stderr if
+// stdout took not all of it (a full disk).
+int FlushOutput(const std::string& program);
+
 class OptionParser {
  public:
   OptionParser(std::string program, std::string purpose);
@@ -33,7 +37,7 @@ class OptionParser {
   void AddCount(const char* name, const char* help, uint64_t least, uint64_t most, uint64_t* value);
   void AddFlag(const char* name, const char* help, bool* value);
 
-  // `exit_code` is set if the program must end now: kExitOk after --help (text on stdout),
+  // `exit_code` is set if the program must end now: that of FlushOutput() after --help,
   // kExitUsage after one line on stderr. True: go on.
   bool Parse(int argc, char** argv, int* exit_code) const;
   // For what only shows when all options are known: one line on stderr, returns kExitUsage.
