@@ -19,6 +19,8 @@ std::string Demangle(const std::string& name) {
 
 std::string ShortName(const std::string& name) {
   std::string text = Demangle(name);
+  // Only a C++ function has arguments: "graph of 3 kernels, 5493aeed5e1798ed" is a name as it is.
+  if (text.find('(') == std::string::npos) return text;
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   for (size_t at = text.find(kAnonymous); at != std::string::npos; at = text.find(kAnonymous)) {
     text.erase(at, kAnonymous.size());

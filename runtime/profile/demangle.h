@@ -11,7 +11,7 @@ namespace sgprs::profile {
 // is.
 std::string Demangle(const std::string& name);
 
-// The same without arguments and template arguments: "at::native::fill".
+// The same without arguments and template arguments, of a demangled name, too: "at::native::fill".
 std::string ShortName(const std::string& name);
 
 }  // namespace sgprs::profile

@@ -16,10 +16,12 @@ TEST(Demangle, ReadsTemplates) {
       "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, "
       "std::array<char*, 1ul> >(int, at::native::FillFunctor<float>, std::array<char*, 1ul>)");
   EXPECT_EQ(ShortName(kFill), "at::native::vectorized_elementwise_kernel");
+  EXPECT_EQ(ShortName(Demangle(kFill)), "at::native::vectorized_elementwise_kernel");
 }
 
 TEST(Demangle, LeavesOtherNamesAlone) {
-  for (const char* name : {"", "i", "gemm_128x128_nn", "_Z", "_ZN2at6nat", "triton_poi_fused_0"}) {
+  for (const char* name : {"", "i", "gemm_128x128_nn", "_Z", "_ZN2at6nat", "triton_poi_fused_0",
+                           "graph of 3 kernels, 5493aeed5e1798ed"}) {
     EXPECT_EQ(Demangle(name), name);
     EXPECT_EQ(ShortName(name), name);
   }
