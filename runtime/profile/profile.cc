@@ -2,16 +2,15 @@
 #include "runtime/profile/profile.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "runtime/base/replace_file.h"
 #include "runtime/profile/demangle.h"
 
 namespace sgprs::profile {
@@ -264,13 +263,9 @@ Result<Profile> ReadProfile(const std::string& path) {
 }
 
 Status WriteProfile(const Profile& profile, const std::string& path) {
-  const std::string beside = fmt::format("{}.{}", path, getpid());
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file << ToText(profile) << std::flush;
-  if (file.good() && std::rename(beside.c_str(), path.c_str()) == 0) return Status::Ok();
-  const std::string why = std::strerror(errno);
-  std::remove(beside.c_str());
-  return Status(ErrorCode::kUnavailable, fmt::format("profile {}: {}", path, why));
+  const Status written = ReplaceFile(path, ToText(profile));
+  if (written.ok()) return written;
+  return Status(written.code(), fmt::format("profile {}: {}", path, written.text()));
 }
 
 std::string FileName(std::string_view task) {

@@ -2,12 +2,10 @@
 // `sgprs report`: a job log as one HTML file.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 
+#include "runtime/base/replace_file.h"
 #include "tools/sgprs/command.h"
 #include "tools/sgprs/exit_code.h"
 #include "tools/sgprs/recording_info.h"
@@ -25,15 +23,9 @@ struct ReportOptions {
 
 // Whole or not at all: a browser may have the old one open.
 Status Replace(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
-  std::FILE* file = std::fopen(fresh.c_str(), "wbe");
-  bool written = file != nullptr;
-  if (written) written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file != nullptr) written = std::fclose(file) == 0 && written;
-  if (written && std::rename(fresh.c_str(), path.c_str()) == 0) return Status::Ok();
-  const std::string reason = std::strerror(errno);
-  if (file != nullptr) std::remove(fresh.c_str());
-  return Status(ErrorCode::kUnavailable, "'" + path + "' can not be written: " + reason);
+  const Status written = ReplaceFile(path, text);
+  if (written.ok()) return written;
+  return Status(written.code(), "'" + path + "' can not be written: " + written.text());
 }
 
 Result<ReportData> ReadFrom(const ReportOptions& options) {
