@@ -84,6 +84,7 @@ class SchedulerCore final : public Scheduler {
   void ShiftToNextRelease(Task& task, Job& job);
   void Admit(Task& task, Job& job, uint64_t now_ns);
   void MoveFront(const Task& task);
+  int64_t GapNs(const Task& task) const;
   void RunGateTimers(uint64_t now_ns);
   void AdmitCandidates(uint64_t now_ns);
   void AskAllAnew(uint64_t now_ns);
@@ -165,11 +166,10 @@ class SchedulerCore final : public Scheduler {
   uint32_t running_high_ = 0;
   uint32_t running_jobs_ = 0;  // admitted, not complete and in want of a slot; no best effort
   uint64_t last_hold_ns_ = 0;
-  // By class: Task::held_ns of those who were admitted last, and how much longer than on average a
-  // response is taken to be.
   struct ClassAtGate {
-    int64_t held_front_ns = 0;
-    double caution = kLeastCaution;
+    int64_t held_front_ns = 0;       // Task::held_ns of those who were admitted last
+    double unmet_run = 0;            // releases in a row that had not been served of them before
+    double caution = kLeastCaution;  // a response is taken to be so much longer than on average
   };
   static constexpr double kLeastCaution = 1.1;
   ClassAtGate& AtGate(const Task& task) { return at_gate_[task.config.task_class]; }

@@ -14,8 +14,13 @@ constexpr uint64_t kCalmPeriods = 32;
 // Bounds of a task's lag against the others, in its own periods.
 constexpr int64_t kMostBehind = 4;
 constexpr int64_t kMostAhead = 2;
+// So many releases in a row more than usual without a frame on time are no chance any more.
+constexpr double kLongerThanUsual = 2;
 // Held so often in a row, a task is believed to need less than it once did.
 constexpr uint64_t kDoubtAfter = 8;
+// A job that ended within this part of its period before its deadline counts as late here: its
+// release is known by its first launch, which a program reaches a little after its own.
+constexpr uint64_t kDoubtfulPart = 64;
 constexpr double kLateStep = 0.05;
 constexpr double kTimelyStep = kLateStep / 100;
 constexpr double kMostCaution = 3;
@@ -69,10 +74,11 @@ void SchedulerCore::AskGate(Task& task, Job& job, uint64_t now_ns) {
   WaitAtGate(task, job, std::min(Add(gate->LatestStartNs(view), 1), last_ns));
 }
 
-// Who is admitted shows how much its class is held at present.
+// Who is admitted shows how much, and how often in a row, its class is held at present.
 void SchedulerCore::MoveFront(const Task& task) {
-  int64_t& front_ns = AtGate(task).held_front_ns;
-  front_ns += (task.held_ns - front_ns) / 8;
+  ClassAtGate& at = AtGate(task);
+  at.held_front_ns += (task.held_ns - at.held_front_ns) / 8;
+  at.unmet_run += (static_cast<double>(task.history.unmet_run()) - at.unmet_run) / 16;
 }
 
 void SchedulerCore::WaitAtGate(Task& task, Job& job, uint64_t until_ns) {
@@ -168,6 +174,14 @@ void SchedulerCore::AskAllAnew(uint64_t now_ns) {
   }
 }
 
+// How much longer than usual nothing of the task was served, as time. Lag is a sum: with it alone,
+// two frames in quick succession would be followed by a long gap.
+int64_t SchedulerCore::GapNs(const Task& task) const {
+  const double usual = AtGate(task).unmet_run + kLongerThanUsual;
+  const double more = std::max(0.0, static_cast<double>(task.history.unmet_run()) - usual);
+  return static_cast<int64_t>(more * static_cast<double>(task.config.period_ns));
+}
+
 policy::JobView SchedulerCore::ViewJob(const Task& task, const Job& job, uint64_t now_ns) const {
   policy::JobView view;
   view.task = task.id;
@@ -179,8 +193,9 @@ policy::JobView SchedulerCore::ViewJob(const Task& task, const Job& job, uint64_
   view.utilisation = static_cast<double>(task.utilisation_ppb) / 1e9;
   view.home = task.home;
   view.waited_ns = now_ns - job.asked_ns;
-  view.lag_ns = task.held_ns;
-  view.behind_ns = task.held_ns - AtGate(task).held_front_ns;
+  const int64_t gap_ns = GapNs(task);
+  view.lag_ns = task.held_ns + gap_ns;
+  view.behind_ns = std::max(task.held_ns - AtGate(task).held_front_ns, gap_ns);
   view.busy_ns = task.busy_ns != 0 ? task.busy_ns : CostOf(task);
   return view;
 }
@@ -196,7 +211,7 @@ void SchedulerCore::LearnResponse(Task& task, const Job& job, uint64_t complete_
   const uint64_t took_ns = complete_ns - std::min(complete_ns, job.admitted_ns);
   task.response_ns = task.response_ns == 0 ? took_ns : (3 * task.response_ns + took_ns) / 4;
   double& caution = AtGate(task).caution;
-  if (complete_ns <= job.deadline_ns) {
+  if (Add(complete_ns, task.config.period_ns / kDoubtfulPart) <= job.deadline_ns) {
     caution = std::max(kLeastCaution, caution - kTimelyStep);
     return;
   }

@@ -26,13 +26,15 @@ class SlotHistory {
   }
 
   uint64_t held() const { return held_; }
-  uint64_t hold_run() const { return hold_run_; }  // slots held in a row, up to now
+  uint64_t hold_run() const { return hold_run_; }    // slots held in a row, up to now
+  uint64_t unmet_run() const { return unmet_run_; }  // held or late in a row, up to now
   uint64_t longest_hold() const { return longest_hold_; }
   // Fewest met in any kWindowSlots slots in a row; kWindowSlots until there were so many.
   uint32_t worst_window() const { return worst_; }
 
  private:
   void Push(bool met) {
+    unmet_run_ = met ? 0 : unmet_run_ + 1;
     bits_ = (bits_ << 1 | (met ? 1u : 0u)) & ((1u << kWindowSlots) - 1);
     slots_ = std::min(slots_ + 1, kWindowSlots);
     if (slots_ == kWindowSlots) {
@@ -45,6 +47,7 @@ class SlotHistory {
   uint32_t worst_ = kWindowSlots;
   uint64_t held_ = 0;
   uint64_t hold_run_ = 0;
+  uint64_t unmet_run_ = 0;
   uint64_t longest_hold_ = 0;
 };
 

@@ -28,5 +28,16 @@ TEST(SlotHistoryTest, HoldsCountAndRunsEnd) {
   EXPECT_EQ(history.worst_window(), kWindowSlots - 4);
 }
 
+TEST(SlotHistoryTest, AnUnmetRunEndsWithAFrameOnTimeOnly) {
+  SlotHistory history;
+  history.Held();
+  history.Ran(false);
+  history.Held();
+  EXPECT_EQ(history.unmet_run(), 3u) << "a late frame serves nobody";
+  EXPECT_EQ(history.hold_run(), 1u);
+  history.Ran(true);
+  EXPECT_EQ(history.unmet_run(), 0u);
+}
+
 }  // namespace
 }  // namespace sgprs::sched
