@@ -18,6 +18,7 @@
 #include "tools/sgprs/profile/profile_pick.h"
 #include "tools/sgprs/run_environment.h"
 #include "tools/sgprs/simulation.h"
+#include "tools/sgprs/task_name.h"
 
 namespace sgprs::cli {
 namespace {
@@ -101,6 +102,13 @@ bool UseProfile(const RunOptions& options, const std::string& socket, const std:
   return !options.profile;
 }
 
+// The shim names a task by its program; a name that is none of the program's is said to it.
+void NameTask(RunOptions* options, const std::vector<std::string>& program) {
+  if (options->name || env::Get(env::kName) != nullptr) return;
+  const std::string name = DefaultTaskName(program);
+  if (name != std::filesystem::path(program.front()).filename().string()) options->name = name;
+}
+
 int Execute(const std::vector<std::string>& program) {
   std::vector<char*> argv;
   for (const std::string& word : program) argv.push_back(const_cast<char*>(word.c_str()));
@@ -130,6 +138,7 @@ int Run(RunOptions options, const std::vector<std::string>& program) {
     if (!started->empty()) Note("run", *started);
   }
   if (!CheckDaemon(options, socket)) return kExitFailure;
+  NameTask(&options, program);
   if (!UseProfile(options, socket, program.front())) return kExitFailure;
   Result<std::map<std::string, std::string>> variables = BuildRunEnvironment(
       options, *installation, [](const char* name) { return std::getenv(name); });
@@ -147,7 +156,9 @@ void AddTaskOptions(CLI::App* command, const std::shared_ptr<RunOptions>& option
   auto check = [](std::string (*good)(const std::string&)) {
     return CLI::Validator([good](std::string& value) { return good(value); }, "");
   };
-  command->add_option("--name", options->name, "Task name (default: the program's)")
+  command
+      ->add_option("--name", options->name,
+                   "Task name (default: the program's, of a Python its script's)")
       ->check(check(CheckTaskName));
   CLI::Option* period = AddDuration(
       command, "--period", [options](uint64_t ns) { options->period_ns = ns; },

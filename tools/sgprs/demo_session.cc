@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include <csignal>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "tools/sgprs/daemon.h"
 #include "tools/sgprs/simgpu_client.h"
 #include "tools/sgprs/simulation.h"
+#include "tools/sgprs/task_name.h"
 
 namespace sgprs::cli {
 namespace {
@@ -150,9 +150,7 @@ Status DemoSession::StartWorkloads() {
   progress_(fmt::format("starting {} x {} at {} fps", options_.tasks, DemoSubject(options_),
                         options_.fps));
   const std::string subject =
-      options_.program.empty()
-          ? options_.workload
-          : std::filesystem::path(options_.program.front()).filename().string();
+      options_.program.empty() ? options_.workload : DefaultTaskName(options_.program);
   for (uint32_t i = 0; i < options_.tasks; ++i) {
     // A task's name is bounded (abi.h), a program's is not.
     const std::string name = fmt::format("{:.40}-{}", subject, i);

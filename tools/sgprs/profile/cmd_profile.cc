@@ -13,6 +13,7 @@
 #include "tools/sgprs/profile/profile_session.h"
 #include "tools/sgprs/profile/profile_view.h"
 #include "tools/sgprs/run_environment.h"
+#include "tools/sgprs/task_name.h"
 
 namespace sgprs::cli {
 namespace {
@@ -115,7 +116,7 @@ void AddProfile(CLI::App* app, Invocation* invocation) {
   CLI::App* command =
       app->add_subcommand("profile", "Learn a program once: its stages and what they cost");
   auto options = std::make_shared<ProfileOptions>();
-  command->add_option("--name", options->request.task, "Task name (default: the program's)")
+  command->add_option("--name", options->request.task, "Task name (default: as sgprs run has it)")
       ->check(CLI::Validator([](std::string& name) { return CheckTaskName(name); }, ""));
   AddRunOptions(command, options);
   command->add_flag("--simulate", options->request.simulate, "On a simulated GPU of its own");
@@ -135,8 +136,7 @@ void AddProfile(CLI::App* app, Invocation* invocation) {
           "what to do", "write a program after --, or --show FILE: sgprs profile -- PROGRAM");
     }
     if (options->request.task.empty() && !options->request.program.empty()) {
-      options->request.task =
-          std::filesystem::path(options->request.program.front()).filename().string();
+      options->request.task = DefaultTaskName(options->request.program);
     }
     invocation->action = [=] { return RunProfile(*options); };
   });
