@@ -72,13 +72,15 @@ class ProfileRun {
 
 }  // namespace
 
+uint32_t ProfiledAtOnce(uint32_t slots) { return 1 + std::min(kMostDummies, slots - 1); }
+
 sched::TaskProfile ProfileNetwork(const DeviceDescription& device, NetworkCosts* costs,
                                   std::span<const uint32_t> sm_counts, uint32_t capacity) {
   sched::TaskProfile profile;
   profile.launches = costs->identities();
   for (const uint32_t end : costs->stage_ends()) profile.stages.push_back({end, {}});
   const auto partitions = static_cast<uint32_t>(sm_counts.size());
-  const uint32_t dummies = std::min(kMostDummies, partitions * capacity - 1);
+  const uint32_t dummies = ProfiledAtOnce(partitions * capacity) - 1;
   for (uint32_t subject = 0; subject < partitions; ++subject) {
     const uint32_t sms = sm_counts[subject];
     if (std::find(sm_counts.begin(), sm_counts.begin() + subject, sms) !=

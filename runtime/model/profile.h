@@ -14,6 +14,10 @@
 
 namespace sgprs::model {
 
+// Networks that run at once while a profile is measured, of a pool of so many slots: the subject
+// and its dummies. Their times bound what a frame needs of the pool: time / this many.
+uint32_t ProfiledAtOnce(uint32_t slots);
+
 // `sm_counts`: of the pool's partitions; `capacity`: stages at once in each. Dummies: partitions x
 // capacity - 1, at most 4, round robin over the other partitions.
 sched::TaskProfile ProfileNetwork(const DeviceDescription& device, NetworkCosts* costs,

@@ -101,15 +101,17 @@ const sched::TaskProfile& Engine::ProfileOf(const std::string& network) {
 }
 
 // Admission at registration, as sgprsd judges a task that it knows; without a profile the cost is
-// unknown and the task fits.
+// unknown and the task fits. One stage more at once than the profile was measured with does not
+// make the device faster: dispatch is serial.
 void Engine::Judge(VirtualTask* task) {
   if (scenario_.admission == AdmissionMode::kOff) return;
   const sched::TaskView view = scheduler_->View(task->id);
+  const auto slots = static_cast<uint32_t>(spans_.size()) * capacity_;
   const policy::TaskDemand demand = {.task_class = task->spec().task_class,
                                      .period_ns = task->spec().period_ns,
                                      .deadline_ns = task->spec().deadline_ns,
                                      .response_ns = view.response_ns,
-                                     .service_ns = view.service_ns};
+                                     .service_ns = view.response_ns / ProfiledAtOnce(slots)};
   const policy::AdmissionAnswer answer = policy::JudgeAdmission(admitted_, demand);
   if (!answer.fits) {
     const bool reject = scenario_.admission == AdmissionMode::kReject;
