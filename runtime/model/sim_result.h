@@ -34,7 +34,10 @@ struct TaskResult {
   uint64_t released = 0;  // jobs that began
   uint64_t completed = 0;
   uint64_t on_time = 0;
-  uint64_t held = 0;     // jobs held back at their first launch
+  // Completed jobs that ran for a later release than the one their program began them for. Under
+  // lasting overload nearly all: a program held once is a release behind. Not frames lost:
+  // `skipped`.
+  uint64_t held = 0;
   uint64_t skipped = 0;  // periods without a job, because the one before overran
   // (m,k): the fewest on-time frames in any k consecutive expected ones.
   uint32_t mk_k = 10;

@@ -164,7 +164,7 @@ std::string PerTaskText(const std::vector<SimSeries>& series) {
   table.AddColumn("N");
   table.AddColumn("TASK", Align::kLeft);
   table.AddColumn("CLASS", Align::kLeft);
-  for (const char* title : {"DUE", "DONE", "ON TIME", "HELD", "SKIPPED", "WORST (M,K)", "GAP MS",
+  for (const char* title : {"DUE", "DONE", "ON TIME", "MOVED", "SKIPPED", "WORST (M,K)", "GAP MS",
                             "P50 MS", "P99 MS", "MAX MS", "UTILISATION"}) {
     table.AddColumn(title);
   }
