@@ -94,9 +94,12 @@ class Client {
   // "resnet18 (pid 12, client 3)".
   std::string Describe() const;
 
-  // The daemon's: its watch on the lane's bell, and whether its row waits to be written.
+  // The daemon's: its watch on the lane's bell, whether its row waits to be written, and for which
+  // learning (TaskView::generation) it told the job log of its stages, or tried to.
   loop::WatchId bell = 0;
   bool dirty = false;
+  uint64_t named_generation = 0;
+  uint32_t naming_tries = 0;
 
  private:
   Client() = default;

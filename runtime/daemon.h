@@ -96,6 +96,8 @@ class Daemon : public ingress::ControlHandler {
   void TracePool();
   void TraceTask(const Client& client);
   void TraceStages(Client* client);
+  // Tells the job log what the task's stages are made of, once it is learnt.
+  void NameStages(Client* client);
   void WriteRows(uint64_t now_ns);
   void WriteHeader(uint64_t now_ns);
   std::string MetricsText();

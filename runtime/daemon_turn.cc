@@ -7,6 +7,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/daemon.h"
+#include "runtime/stage_report.h"
 
 namespace sgprs::runtime {
 namespace {
@@ -108,6 +109,7 @@ void Daemon::TakeFinishedJobs() {
     if (client == nullptr) continue;
     client->NoteFinished(job);
     TraceStages(client);
+    NameStages(client);
     recording_->jobs()->Finished(client->id(), job, NowNs());
     if (trace_ == nullptr) continue;
     trace_->AddJob({.task = client->id(),
@@ -138,6 +140,23 @@ void Daemon::TraceStages(Client* client) {
                       .first_issue_ns = stage.first_issue_ns,
                       .complete_ns = stage.complete_ns,
                       .virtual_deadline_ns = stage.grant.virtual_deadline_ns});
+  }
+}
+
+void Daemon::NameStages(Client* client) {
+  constexpr uint32_t kMostTries = 8;  // a whole job may not lie in the lane just now
+  observe::JobLog* log = recording_->jobs()->log();
+  if (log == nullptr) return;
+  const sched::TaskView view = client->View();
+  if (!view.scheduled) return;
+  if (client->named_generation != view.generation) {
+    client->named_generation = view.generation;
+    client->naming_tries = kMostTries;
+  }
+  if (client->naming_tries == 0) return;
+  --client->naming_tries;
+  if (log->AppendContents(client->id(), KernelsOfStages(*client, *pool_->scheduler()))) {
+    client->naming_tries = 0;
   }
 }
 

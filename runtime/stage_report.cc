@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <vector>
 
@@ -43,7 +44,10 @@ class Contents {
   Contents(const Client& client, std::vector<SgprsSlot> job)
       : client_(client), job_(std::move(job)) {}
 
-  std::string Json(uint64_t from, uint64_t end, size_t most) {
+  bool empty() const { return job_.empty(); }
+
+  // Names and launches; at most `most`.
+  std::vector<std::pair<std::string, uint64_t>> Most(uint64_t from, uint64_t end, size_t most) {
     std::map<std::string, uint64_t> counts;
     for (uint64_t i = from; i < std::min<uint64_t>(end, job_.size()); ++i) {
       if (job_[i].kernel != 0) ++counts[Name(job_[i].kernel)];
@@ -52,8 +56,12 @@ class Contents {
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     if (rows.size() > most) rows.resize(most);
+    return rows;
+  }
+
+  std::string Json(uint64_t from, uint64_t end, size_t most) {
     std::string out;
-    for (const auto& [name, count] : rows) {
+    for (const auto& [name, count] : Most(from, end, most)) {
       out += fmt::format(R"({}{{"name":{},"launches":{}}})", out.empty() ? "" : ",",
                          JsonString(name), count);
     }
@@ -105,6 +113,27 @@ Result<std::string> StageReport(const Client& client, const sched::Scheduler& sc
   }
   return fmt::format(R"({{"task":{},"signature":"{:016x}","profiled":{},"stages":[{}]}})",
                      JsonString(client.name()), view.signature, view.profiled, stages);
+}
+
+std::vector<SgprsLogStageKernels> KernelsOfStages(const Client& client,
+                                                  const sched::Scheduler& scheduler) {
+  static_assert(kMostNameBytes < SGPRS_LOG_KERNEL_BYTES);
+  const std::optional<sched::TaskProfile> learnt = scheduler.LearntProfile(client.task());
+  if (!client.started() || !learnt) return {};
+  Contents contents(client,
+                    LatestJob(*client.lane(), client.recorded(), client.View().job_launches));
+  std::vector<SgprsLogStageKernels> rows;
+  uint64_t from = 0;
+  for (const sched::TaskProfile::Stage& stage : learnt->stages) {
+    if (contents.empty()) break;
+    SgprsLogKernel* row = rows.emplace_back().kernels;
+    for (const auto& [name, count] : contents.Most(from, stage.end, SGPRS_LOG_KERNELS)) {
+      std::memcpy(row->name, name.data(), name.size());
+      (row++)->launches = static_cast<uint32_t>(count);
+    }
+    from = stage.end;
+  }
+  return rows;
 }
 
 }  // namespace sgprs::runtime

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/model/device_description.h"
 
+#include <algorithm>
+
 namespace sgprs::model {
 namespace {
 
@@ -131,6 +133,13 @@ const DeviceDescription* FindDevice(std::string_view name) {
     if (device.name == name) return &device;
   }
   return nullptr;
+}
+
+bool IsSimulated(std::string_view display_name) {
+  const std::span<const DeviceDescription> all = AllDevices();
+  return std::any_of(all.begin(), all.end(), [display_name](const DeviceDescription& device) {
+    return device.display_name == display_name;
+  });
 }
 
 }  // namespace sgprs::model

@@ -63,6 +63,9 @@ std::span<const DeviceDescription> AllDevices();
 // nullptr: no such device.
 const DeviceDescription* FindDevice(std::string_view name);
 
+// Whether this is what cuDeviceGetName says of a simulated device.
+bool IsSimulated(std::string_view display_name);
+
 }  // namespace sgprs::model
 
 #endif  // SGPRS_RUNTIME_MODEL_DEVICE_DESCRIPTION_H_

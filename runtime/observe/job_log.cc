@@ -135,6 +135,24 @@ bool JobLog::AppendTask(SgprsLogTask task) {
   return Push({&slot, 1});
 }
 
+bool JobLog::AppendContents(uint64_t client_id, std::span<const SgprsLogStageKernels> stages) {
+  constexpr uint32_t kMost = SGPRS_MAX_STAGES / SGPRS_LOG_CONTENTS;
+  std::array<LogSlot, kMost> slots;
+  const auto total = static_cast<uint32_t>(std::min<size_t>(stages.size(), SGPRS_MAX_STAGES));
+  uint32_t count = 0;
+  for (uint32_t first = 0; first < total; first += SGPRS_LOG_CONTENTS) {
+    SgprsLogContents part = {};
+    part.record.kind = SGPRS_LOG_CONTENTS_OF;
+    part.client_id = client_id;
+    part.first_stage = first;
+    part.stage_count = total;
+    std::copy_n(stages.begin() + first, std::min<uint32_t>(total - first, SGPRS_LOG_CONTENTS),
+                part.stages);
+    slots[count++] = LogSlot::Of(part);
+  }
+  return count != 0 && Push({slots.data(), count});
+}
+
 bool JobLog::Push(std::span<LogSlot> records) {
   const auto count = static_cast<uint32_t>(records.size());
   SgprsLogRecord head = records[0].Head();
@@ -214,7 +232,7 @@ void JobLog::WriteBatch(uint32_t count) {
     }
     const auto some = static_cast<uint32_t>(std::min<uint64_t>(count - begin, files_->room()));
     for (uint32_t i = begin; i < begin + some; ++i) {
-      if (batch_[i].Head().kind == SGPRS_LOG_TASK) NoteTask(batch_[i].As<SgprsLogTask>());
+      Note(batch_[i]);
     }
     SgprsLogRecord head = batch_[begin].Head();
     head.dropped += write_dropped_;
@@ -243,21 +261,32 @@ bool JobLog::BeginFile() {
     return false;
   }
   files_begun_.fetch_add(1, std::memory_order_relaxed);  // relaxed: a count
-  for (auto& [id, task] : tasks_) {
-    if (files_->room() <= 1) break;
-    LogSlot slot = LogSlot::Of(task);
+  for (const auto& [id, named] : tasks_) {
+    std::vector<LogSlot> slots = {LogSlot::Of(named.task)};
+    for (const SgprsLogContents& part : named.contents) slots.push_back(LogSlot::Of(part));
+    const auto count = static_cast<uint32_t>(slots.size());
     uint32_t written = 0;
-    if (!files_->Append(&slot, 1, &written).ok()) break;
+    if (files_->room() <= count || !files_->Append(slots.data(), count, &written).ok()) break;
   }
   return true;
 }
 
-void JobLog::NoteTask(const SgprsLogTask& task) {
-  if (task.gone_ns != 0) {
-    tasks_.erase(task.client_id);
-  } else {
-    tasks_[task.client_id] = task;
-    tasks_[task.client_id].record = {.kind = SGPRS_LOG_TASK};
+void JobLog::Note(const LogSlot& record) {
+  if (record.Head().kind == SGPRS_LOG_TASK) {
+    auto task = record.As<SgprsLogTask>();
+    if (task.gone_ns != 0) {
+      tasks_.erase(task.client_id);
+      return;
+    }
+    task.record = {.kind = SGPRS_LOG_TASK};
+    tasks_[task.client_id].task = task;
+  } else if (record.Head().kind == SGPRS_LOG_CONTENTS_OF) {
+    auto part = record.As<SgprsLogContents>();
+    const auto named = tasks_.find(part.client_id);
+    if (named == tasks_.end()) return;
+    if (part.first_stage == 0) named->second.contents.clear();
+    part.record = {.kind = SGPRS_LOG_CONTENTS_OF};
+    named->second.contents.push_back(part);
   }
 }
 

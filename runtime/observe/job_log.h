@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runtime/base/result.h"
 #include "runtime/observe/job_log_files.h"
@@ -66,6 +67,9 @@ class JobLog {
   // A task that joined, changed, or is gone (gone_ns != 0). Repeated at the head of each file while
   // alive. False: no room; its jobs have no name until the next file.
   bool AppendTask(SgprsLogTask task);
+  // What the client's stages are made of from now on: record kind, client and places are filled in
+  // here; `stages` has SGPRS_MAX_STAGES at most. Repeated like the task. False: no room.
+  bool AppendContents(uint64_t client_id, std::span<const SgprsLogStageKernels> stages);
 
   // Waits until all that was appended is written or dropped. For tests and the end.
   void Flush();
@@ -81,7 +85,8 @@ class JobLog {
   void WriteBatch(uint32_t count);
   // Begins a file and names the tasks alive in it. False: the disk says no.
   bool BeginFile();
-  void NoteTask(const SgprsLogTask& task);
+  // What the next files repeat.
+  void Note(const LogSlot& record);
   void Drop(uint32_t count, const Status& why);
 
   JobLogQueue queue_;
@@ -92,8 +97,12 @@ class JobLog {
   // The writer's.
   const std::unique_ptr<JobLogFiles> files_;
   const std::unique_ptr<LogSlot[]> batch_;
-  std::map<uint64_t, SgprsLogTask> tasks_;  // alive
-  uint32_t write_dropped_ = 0;              // since the last record written
+  struct Named {
+    SgprsLogTask task;
+    std::vector<SgprsLogContents> contents;
+  };
+  std::map<uint64_t, Named> tasks_;  // alive
+  uint32_t write_dropped_ = 0;       // since the last record written
 
   // Shared.
   std::atomic<uint32_t> pushes_{0};  // changes with each push; what the writer sleeps on

@@ -181,24 +181,46 @@ void JobLogReader::Take(const Record& record, std::optional<LoggedJob>* whole) {
       job.stage_count = std::min<uint32_t>(job.stage_count, SGPRS_MAX_STAGES);
       job.culprit_comm[SGPRS_LOG_COMM_BYTES - 1] = '\0';
       const uint32_t own = std::min<uint32_t>(job.stage_count, SGPRS_LOG_STAGES);
-      open_job_.emplace(LoggedJob{job, {job.stages, job.stages + own}});
+      const auto contents = contents_.find(job.client_id);
+      open_job_.emplace(
+          LoggedJob{.job = job,
+                    .stages = {job.stages, job.stages + own},
+                    .contents = contents == contents_.end() ? nullptr : contents->second});
       break;
     }
-    case SGPRS_LOG_MORE: {
-      const auto more = As<SgprsLogMore>(record.bytes);
-      if (!open_job_ || open_job_->job.client_id != more.client_id ||
-          open_job_->job.job != more.job || more.first_stage != open_job_->stages.size()) {
-        break;
-      }
-      const uint32_t room =
-          open_job_->job.stage_count - static_cast<uint32_t>(open_job_->stages.size());
-      const uint32_t count =
-          std::min({more.stage_count, room, static_cast<uint32_t>(SGPRS_LOG_MORE_STAGES)});
-      open_job_->stages.insert(open_job_->stages.end(), more.stages, more.stages + count);
+    case SGPRS_LOG_MORE:
+      TakeMore(As<SgprsLogMore>(record.bytes));
       break;
-    }
+    case SGPRS_LOG_CONTENTS_OF:
+      TakeContents(As<SgprsLogContents>(record.bytes));
+      break;
     default:  // of a later minor version
       break;
+  }
+}
+
+void JobLogReader::TakeMore(const SgprsLogMore& more) {
+  if (!open_job_ || open_job_->job.client_id != more.client_id || open_job_->job.job != more.job ||
+      more.first_stage != open_job_->stages.size()) {
+    return;
+  }
+  const uint32_t room =
+      open_job_->job.stage_count - static_cast<uint32_t>(open_job_->stages.size());
+  const uint32_t count =
+      std::min({more.stage_count, room, static_cast<uint32_t>(SGPRS_LOG_MORE_STAGES)});
+  open_job_->stages.insert(open_job_->stages.end(), more.stages, more.stages + count);
+}
+
+void JobLogReader::TakeContents(const SgprsLogContents& part) {
+  std::shared_ptr<StageContents>& contents = contents_[part.client_id];
+  // Jobs read before keep what they have.
+  if (part.first_stage == 0 || contents == nullptr) contents = std::make_shared<StageContents>();
+  if (part.first_stage != contents->size()) return;  // the records before it are lost
+  const uint32_t end = std::min<uint32_t>(part.stage_count, SGPRS_MAX_STAGES);
+  for (uint32_t i = part.first_stage; i < end && i < part.first_stage + SGPRS_LOG_CONTENTS; ++i) {
+    contents->push_back(part.stages[i - part.first_stage]);
+    for (SgprsLogKernel& kernel : contents->back().kernels)
+      kernel.name[SGPRS_LOG_KERNEL_BYTES - 1] = '\0';
   }
 }
 

@@ -23,9 +23,14 @@ namespace sgprs::observe {
 // read here: the text names both), kNotFound (not a job log, or one cut short in its header).
 Result<SgprsLogHeader> ReadLogHeader(int fd, const std::string& name);
 
+// What a task's stages are made of: as many as its jobs have, when they go as learnt.
+using StageContents = std::vector<SgprsLogStageKernels>;
+
 struct LoggedJob {
   SgprsLogJob job = {};  // its own `stages` are in the list too
   std::vector<SgprsLogStage> stages;
+  // As was known of its task by then; nullptr: nothing. Shared by its jobs.
+  std::shared_ptr<const StageContents> contents;
 };
 
 struct JobLogReaderCounts {
@@ -64,6 +69,8 @@ class JobLogReader {
   Result<const Record*> NextRecord();
   Result<bool> Fill();
   void Take(const Record& record, std::optional<LoggedJob>* whole);
+  void TakeMore(const SgprsLogMore& more);
+  void TakeContents(const SgprsLogContents& part);
 
   const std::string directory_;  // or the single file
   const bool single_file_;
@@ -75,6 +82,7 @@ class JobLogReader {
   size_t buffer_at_ = 0;
   std::optional<LoggedJob> open_job_;  // more of its stages may follow
   std::map<uint64_t, SgprsLogTask> tasks_;
+  std::map<uint64_t, std::shared_ptr<StageContents>> contents_;
   JobLogReaderCounts counts_;
 };
 

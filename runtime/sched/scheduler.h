@@ -153,9 +153,10 @@ struct FinishedJob {
 inline constexpr uint32_t kWindowSlots = 10;
 
 struct TaskView {
-  bool scheduled = false;  // stages are cut
-  bool profiled = false;   // by a profile, and not learnt anew since
-  uint64_t signature = 0;  // of the sequence learnt, 0 = none yet
+  bool scheduled = false;   // stages are cut
+  bool profiled = false;    // by a profile, and not learnt anew since
+  uint64_t signature = 0;   // of the sequence learnt, 0 = none yet
+  uint64_t generation = 0;  // another one: the sequence was learnt anew
   uint32_t stages = 0;
   uint64_t job_launches = 0;  // learnt length, 0 = unknown
   uint64_t cost_ns = 0;       // of a whole job in the largest partition

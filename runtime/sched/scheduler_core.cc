@@ -257,6 +257,7 @@ TaskView SchedulerCore::View(TaskId id) const {
   if (view.scheduled) view.stages = static_cast<uint32_t>(task->learner.Ends(kind).size());
   view.profiled = task->learner.profiled();
   view.signature = task->learner.signature();
+  view.generation = task->learner.generation();
   view.job_launches = task->learner.length();
   if (kind != PlanKind::kOpen) view.cost_ns = task->learner.costs(kind).TotalLargestCost();
   view.partition = task->last_partition == policy::kNoPartition ? 0 : task->last_partition;

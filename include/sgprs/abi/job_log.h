@@ -9,7 +9,8 @@
  * `file_number` rises with each file begun, file N lies in jobs.(N mod file_count). Records carry
  * rising sequence numbers over all files and a check word, so that a record cut short (SIGKILL, a
  * full disk) or one that is being written is told from a whole one. A file's first records name
- * the tasks alive (SgprsLogTask), so that every file can be read without the ones before it.
+ * the tasks alive (SgprsLogTask) and what their stages are made of (SgprsLogContents), so that
+ * every file can be read without the ones before it.
  *
  * Time is u64 ns of CLOCK_MONOTONIC; 0 = not seen. Native byte order: the magic tells.
  */
@@ -20,17 +21,21 @@
 
 #define SGPRS_LOG_MAGIC 0x474f4c534f424a53ull /* "SJBOSLOG" */
 #define SGPRS_LOG_MAJOR 1
-#define SGPRS_LOG_MINOR 0
+#define SGPRS_LOG_MINOR 1 /* 1: SgprsLogContents */
 #define SGPRS_LOG_HEADER_BYTES 4096
 #define SGPRS_LOG_RECORD_BYTES 640
 #define SGPRS_LOG_STAGES 8       /* stages in a job's own record */
 #define SGPRS_LOG_MORE_STAGES 12 /* stages in each record after it */
+#define SGPRS_LOG_CONTENTS 4     /* stages in one SgprsLogContents */
+#define SGPRS_LOG_KERNELS 2      /* kernels named of each stage */
+#define SGPRS_LOG_KERNEL_BYTES 60
 #define SGPRS_LOG_COMM_BYTES 16
 
 enum SgprsLogKind {
-  SGPRS_LOG_TASK = 1, /* SgprsLogTask */
-  SGPRS_LOG_JOB = 2,  /* SgprsLogJob */
-  SGPRS_LOG_MORE = 3, /* SgprsLogMore: stages of the job record before it */
+  SGPRS_LOG_TASK = 1,        /* SgprsLogTask */
+  SGPRS_LOG_JOB = 2,         /* SgprsLogJob */
+  SGPRS_LOG_MORE = 3,        /* SgprsLogMore: stages of the job record before it */
+  SGPRS_LOG_CONTENTS_OF = 4, /* SgprsLogContents */
 };
 
 /* Where a task's releases come from (option `release`). */
@@ -165,6 +170,31 @@ typedef struct SgprsLogTask {
   uint64_t reserved1[54];
 } SgprsLogTask;
 SGPRS_ABI_SIZE(SgprsLogTask, SGPRS_LOG_RECORD_BYTES);
+
+/* A kernel by its short name; launches = 0: none. */
+typedef struct SgprsLogKernel {
+  char name[SGPRS_LOG_KERNEL_BYTES];
+  uint32_t launches; /* a job */
+} SgprsLogKernel;
+SGPRS_ABI_SIZE(SgprsLogKernel, 64);
+
+/* What a task launches most in a stage, most often launched first. */
+typedef struct SgprsLogStageKernels {
+  SgprsLogKernel kernels[SGPRS_LOG_KERNELS];
+} SgprsLogStageKernels;
+SGPRS_ABI_SIZE(SgprsLogStageKernels, 128);
+
+/* What a task's stages are made of, for its jobs from here on: `stage_count` stages in records of
+ * SGPRS_LOG_CONTENTS, rising from first_stage = 0, which forgets what was said before. */
+typedef struct SgprsLogContents {
+  SgprsLogRecord record;
+  uint64_t client_id;
+  uint32_t first_stage; /* of the ones here */
+  uint32_t stage_count; /* of a job */
+  SgprsLogStageKernels stages[SGPRS_LOG_CONTENTS];
+  uint64_t reserved0[11];
+} SgprsLogContents;
+SGPRS_ABI_SIZE(SgprsLogContents, SGPRS_LOG_RECORD_BYTES);
 
 typedef struct SgprsLogPartition {
   uint32_t first_sm;

@@ -83,6 +83,47 @@ TEST_F(WhyTest, NeighboursByWhereTheyRan) {
   EXPECT_GT(view.neighbours[1].elsewhere_ns, 3 * kNsPerMs);
 }
 
+TEST_F(WhyTest, StagesSayWhatTheyLaunch) {
+  EXPECT_THAT(WhyText(Why(&log_, "cam")), Not(HasSubstr("conv")));
+  EXPECT_EQ(WhyJson(Why(&log_, "cam"))["stages"][0]["kernels"], nullptr);
+  log_.Contents(1, {"at::native::conv"});
+  missed_.job = 13;
+  log_.Job(missed_);
+  const WhyView view = Why(&log_, "cam", 13);
+  EXPECT_THAT(WhyText(view), HasSubstr("at::native::conv x10"));
+  EXPECT_EQ(WhyJson(view)["stages"][0]["kernels"], "at::native::conv x10");
+  // A job that went another way than learnt: nobody knows.
+  missed_.job = 14;
+  missed_.flags |= SGPRS_LOG_OFF_SIGNATURE;
+  log_.Job(missed_);
+  EXPECT_THAT(WhyText(Why(&log_, "cam", 14)), Not(HasSubstr("conv")));
+  // As many stages as learnt, or nobody knows which is which.
+  log_.Contents(1, {"conv", "gemm"});
+  log_.Job(UsualJob(1, 15, missed_.release_ns + 5 * kPeriod));
+  EXPECT_THAT(WhyText(Why(&log_, "cam", 15)), Not(HasSubstr("conv")));
+}
+
+// A simulated device is late when its CPUs are: who reads of execution must know.
+TEST(WhyDeviceTest, ASimulatedOneSharesTheCpus) {
+  for (const char* device : {"simulated NVIDIA A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB"}) {
+    WrittenLog log;
+    log.SetDevice(device);
+    log.Task(1, "cam");
+    log.UsualJobs(1, 10);
+    SgprsLogJob late = UsualJob(1, 11, kNsPerSecond + 10 * kPeriod);
+    Delay(&late, &SgprsLogJob::complete_ns, 8 * kNsPerMs);
+    log.Job(late);
+    SgprsLogJob asleep = UsualJob(1, 12, kNsPerSecond + 12 * kPeriod);
+    Delay(&asleep, &SgprsLogJob::first_launch_ns, 8 * kNsPerMs);
+    log.Job(asleep);
+    const bool simulated = device[0] == 's';
+    EXPECT_EQ(Why(&log, "cam", 11).diagnosis.cause, JobPart::k_execute);
+    EXPECT_EQ(WhyText(Why(&log, "cam", 11)).find("is simulated") != std::string::npos, simulated);
+    EXPECT_EQ(WhyJson(Why(&log, "cam", 11))["simulated"], simulated);
+    EXPECT_THAT(WhyText(Why(&log, "cam", 12)), Not(HasSubstr("is simulated")));
+  }
+}
+
 // Of two tasks of one name the one that missed is meant.
 TEST_F(WhyTest, TwoOfOneName) {
   log_.Task(7, "cam");

@@ -95,6 +95,15 @@ class WrittenLog {
   void Job(const SgprsLogJob& job, const std::vector<SgprsLogStage>& stages) {
     log()->Append(job, stages);
   }
+  // One kernel a stage, by name, ten times.
+  void Contents(uint64_t client_id, const std::vector<std::string>& kernels) {
+    std::vector<SgprsLogStageKernels> rows(kernels.size());
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      std::strncpy(rows[i].kernels[0].name, kernels[i].c_str(), SGPRS_LOG_KERNEL_BYTES - 1);
+      rows[i].kernels[0].launches = 10;
+    }
+    log()->AppendContents(client_id, rows);
+  }
   void Job(const SgprsLogJob& job) { Job(job, OneStage(job)); }
   // `count` usual jobs, one a period, the first released at `from_ns`.
   void UsualJobs(uint64_t client_id, uint64_t count, uint64_t from_ns = kNsPerSecond) {
@@ -108,6 +117,8 @@ class WrittenLog {
     EXPECT_TRUE(history.ok()) << history.status().text();
     return history.ok() ? std::move(*history) : nullptr;
   }
+  // Before the first job; another one than "test".
+  void SetDevice(const std::string& name) { device_ = name; }
   const std::string& directory() const { return directory_; }
 
  private:
@@ -117,7 +128,7 @@ class WrittenLog {
       Result<std::unique_ptr<observe::JobLog>> opened =
           observe::JobLog::Open({.directory = directory_, .total_bytes = 4u << 20, .files = 2},
                                 {.policy = "sgprs",
-                                 .device = "test",
+                                 .device = device_,
                                  .probe_level = 3,
                                  .sm_count = 68,
                                  .partitions = partitions});
@@ -128,6 +139,7 @@ class WrittenLog {
   }
 
   std::string directory_;
+  std::string device_ = "test";
   std::unique_ptr<observe::JobLog> log_;
 };
 

@@ -111,6 +111,43 @@ TEST_F(JobLogTest, JobsComeBackInOrderWithAllTheirStages) {
   }
 }
 
+std::vector<SgprsLogStageKernels> Kernels(uint32_t stages, const std::string& of) {
+  std::vector<SgprsLogStageKernels> rows(stages);
+  for (uint32_t i = 0; i < stages; ++i) {
+    std::strcpy(rows[i].kernels[0].name, (of + std::to_string(i)).c_str());
+    rows[i].kernels[0].launches = i + 1;
+  }
+  return rows;
+}
+
+TEST_F(JobLogTest, JobsHaveWhatTheirStagesWereMadeOfThen) {
+  {
+    std::unique_ptr<JobLog> log = Open();
+    SgprsLogTask task = {};
+    task.client_id = 3;
+    log->AppendTask(task);
+    log->Append(Job(1), {});
+    EXPECT_FALSE(log->AppendContents(3, {})) << "nothing to tell";
+    EXPECT_TRUE(log->AppendContents(3, Kernels(6, "conv")));  // more than one record
+    log->Append(Job(2), Stages(6));
+    EXPECT_TRUE(log->AppendContents(3, Kernels(40, "gemm")));  // more than there can be
+    log->Append(Job(3), Stages(6));
+    EXPECT_TRUE(log->AppendContents(4, Kernels(1, "other")));
+    log->Append(Job(4), {});
+  }
+  const std::vector<LoggedJob> jobs = ReadAll();
+  ASSERT_EQ(jobs.size(), 4u);
+  EXPECT_EQ(jobs[0].contents, nullptr);
+  ASSERT_NE(jobs[1].contents, nullptr);
+  ASSERT_EQ(jobs[1].contents->size(), 6u);
+  EXPECT_STREQ(jobs[1].contents->at(5).kernels[0].name, "conv5");
+  EXPECT_EQ(jobs[1].contents->at(5).kernels[0].launches, 6u);
+  EXPECT_EQ(jobs[1].contents->at(5).kernels[1].launches, 0u);
+  ASSERT_EQ(jobs[2].contents->size(), size_t{SGPRS_MAX_STAGES});
+  EXPECT_STREQ(jobs[2].contents->at(31).kernels[0].name, "gemm31");
+  EXPECT_EQ(jobs[3].contents, jobs[2].contents);
+}
+
 TEST_F(JobLogTest, TheRingStaysBoundedAndEveryFileNamesItsTasks) {
   constexpr uint32_t kFiles = 3;
   constexpr uint64_t kJobs = 20000;  // ten times what one file holds
@@ -120,6 +157,7 @@ TEST_F(JobLogTest, TheRingStaysBoundedAndEveryFileNamesItsTasks) {
     task.client_id = 3;
     std::strcpy(task.name, "camera");
     log->AppendTask(task);
+    log->AppendContents(3, Kernels(5, "conv"));
     for (uint64_t i = 1; i <= kJobs; ++i) {
       log->Append(Job(i), {});
       if (i % 1000 == 0) log->Flush();
@@ -138,6 +176,8 @@ TEST_F(JobLogTest, TheRingStaysBoundedAndEveryFileNamesItsTasks) {
       EXPECT_EQ(job->job.job, last + 1);
     }
     last = job->job.job;
+    ASSERT_NE(job->contents, nullptr) << job->job.job;
+    ASSERT_EQ(job->contents->size(), 5u);
     ++count;
     ASSERT_NE((*reader)->Task(3), nullptr);
     EXPECT_STREQ((*reader)->Task(3)->name, "camera");

@@ -52,6 +52,18 @@ uint64_t FirstFileOfNewestRun(const std::string& directory) {
 
 }  // namespace
 
+std::string HistoryJob::Kernels(size_t stage) const {
+  const bool as_learnt = (job.flags & (SGPRS_LOG_OFF_SIGNATURE | SGPRS_LOG_LEARNING)) == 0;
+  if (!as_learnt || contents == nullptr || contents->size() != stages.size()) return "";
+  std::string out;
+  for (const SgprsLogKernel& kernel : contents->at(stage).kernels) {
+    if (kernel.launches == 0) break;
+    out +=
+        fmt::format("{}{} x{}", out.empty() ? "" : ", ", Printable(kernel.name), kernel.launches);
+  }
+  return out;
+}
+
 Result<std::unique_ptr<JobHistory>> JobHistory::Open(const std::string& path) {
   Result<std::unique_ptr<observe::JobLogReader>> reader = observe::JobLogReader::Open(path);
   if (!reader.ok()) return reader.status();
@@ -87,8 +99,10 @@ Result<std::optional<HistoryJob>> JobHistory::Next() {
     if (run_pid_ != 0 && run_pid_ != header.pid) ++run_;
     run_pid_ = header.pid;
     observe::LoggedJob& logged = **next;
-    HistoryJob job = {
-        .job = logged.job, .stages = std::move(logged.stages), .task = Learn(logged.job.client_id)};
+    HistoryJob job = {.job = logged.job,
+                      .stages = std::move(logged.stages),
+                      .contents = std::move(logged.contents),
+                      .task = Learn(logged.job.client_id)};
     return std::optional<HistoryJob>(std::move(job));
   }
 }

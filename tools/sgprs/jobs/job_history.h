@@ -41,11 +41,15 @@ struct HistoryTask {
 struct HistoryJob {
   SgprsLogJob job = {};
   std::vector<SgprsLogStage> stages;
+  std::shared_ptr<const observe::StageContents> contents;  // nullptr: not known
   const HistoryTask* task = nullptr;  // never null; valid as long as the JobHistory
 
   bool missed() const { return (job.flags & SGPRS_LOG_MISSED) != 0; }
   bool learning() const { return (job.flags & SGPRS_LOG_LEARNING) != 0; }
   bool has_deadline() const { return job.deadline_ns != UINT64_MAX; }
+  // What the stage launches most: "conv2d x6, relu x5". Empty: not known, or the job went another
+  // way than its task usually does. Printable.
+  std::string Kernels(size_t stage) const;
 };
 
 class JobHistory {

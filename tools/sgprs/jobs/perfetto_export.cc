@@ -29,6 +29,7 @@ Json StageArgs(const HistoryJob& job, const SgprsLogStage& stage, size_t index) 
     args["virtual_deadline_ns"] = stage.virtual_deadline_ns;
     args["virtual_deadline_met"] = (stage.flags & SGPRS_LOG_STAGE_VIRTUAL_MET) != 0;
   }
+  if (std::string kernels = job.Kernels(index); !kernels.empty()) args["kernels"] = kernels;
   return args;
 }
 

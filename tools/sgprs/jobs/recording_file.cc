@@ -53,9 +53,13 @@ void RecordingFile::Append(Record record, uint16_t kind) {
 
 void RecordingFile::Add(const JobHistory& history, const HistoryJob& job) {
   header_ = history.header();
-  if (const SgprsLogTask* task = history.Logged(*job.task);
-      task != nullptr && named_.emplace(job.task->run, job.task->client_id).second) {
-    Append(*task, SGPRS_LOG_TASK);
+  if (const SgprsLogTask* task = history.Logged(*job.task)) {
+    const auto [named, first] = named_.try_emplace({job.task->run, job.task->client_id}, nullptr);
+    if (first) Append(*task, SGPRS_LOG_TASK);
+    if (job.contents != nullptr && named->second != job.contents) {
+      AppendContents(job.task->client_id, *job.contents);
+      named->second = job.contents;
+    }
   }
   SgprsLogJob own = job.job;
   own.stage_count = static_cast<uint32_t>(job.stages.size());
@@ -71,6 +75,18 @@ void RecordingFile::Add(const JobHistory& history, const HistoryJob& job) {
     Append(more, SGPRS_LOG_MORE);
   }
   ++jobs_;
+}
+
+void RecordingFile::AppendContents(uint64_t client_id, const observe::StageContents& contents) {
+  for (size_t first = 0; first < contents.size(); first += SGPRS_LOG_CONTENTS) {
+    SgprsLogContents part = {};
+    part.client_id = client_id;
+    part.first_stage = static_cast<uint32_t>(first);
+    part.stage_count = static_cast<uint32_t>(contents.size());
+    std::copy_n(contents.begin() + static_cast<ptrdiff_t>(first),
+                std::min<size_t>(contents.size() - first, SGPRS_LOG_CONTENTS), part.stages);
+    Append(part, SGPRS_LOG_CONTENTS_OF);
+  }
 }
 
 Status RecordingFile::Flush() {

@@ -8,8 +8,8 @@
 #define SGPRS_TOOLS_SGPRS_JOBS_RECORDING_FILE_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -26,7 +26,8 @@ class RecordingFile {
   static Result<std::unique_ptr<RecordingFile>> Open(const std::string& path,
                                                      const SgprsLogHeader& header);
 
-  // `history`: where the job came from; names its task the first time.
+  // `history`: where the job came from; names its task the first time, and what its stages are made
+  // of when that changes.
   void Add(const JobHistory& history, const HistoryJob& job);
   // Error kExhausted or kInternal: it could not be written (a full disk).
   Status Flush();
@@ -36,6 +37,7 @@ class RecordingFile {
   RecordingFile(std::string path, UniqueFd file) : path_(std::move(path)), file_(std::move(file)) {}
   template <typename Record>
   void Append(Record record, uint16_t kind);
+  void AppendContents(uint64_t client_id, const observe::StageContents& contents);
 
   const std::string path_;
   UniqueFd file_;
@@ -44,7 +46,8 @@ class RecordingFile {
   uint64_t sequence_ = 0;
   uint64_t written_ = 0;  // bytes, the header's too
   uint64_t jobs_ = 0;
-  std::set<std::pair<uint32_t, uint64_t>> named_;
+  // By run and client: what was written last of its stages; nullptr: only its name.
+  std::map<std::pair<uint32_t, uint64_t>, std::shared_ptr<const observe::StageContents>> named_;
 };
 
 }  // namespace sgprs::cli

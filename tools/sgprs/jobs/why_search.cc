@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "runtime/model/device_description.h"
 #include "tools/sgprs/jobs/why_view.h"
 #include "tools/sgprs/text_table.h"
 
@@ -179,6 +180,7 @@ Result<WhyView> ReadWhy(const std::string& log, const std::string& word,
   view.user = SplitUser(view.job.job, PartsOf({view.job.job, view.job.stages}).of(JobPart::k_user));
   const SgprsLogHeader& header = history->header();
   view.partitions.assign(header.partitions, header.partitions + header.partition_count);
+  view.simulated = model::IsSimulated(header.device_name);
   Status around = FindNeighbours(log, header, &view);
   if (!around.ok()) return around;
   return view;

@@ -181,6 +181,23 @@ const char* Remedy(const WhyView& view) {
   return "";
 }
 
+// Whether the device itself may have been late.
+std::string SimulatedNote(const WhyView& view) {
+  if (!view.simulated) return "";
+  switch (view.diagnosis.cause) {
+    case JobPart::k_own_job:
+    case JobPart::k_queue:
+    case JobPart::k_runtime:
+    case JobPart::k_between:
+    case JobPart::k_issue:
+    case JobPart::k_execute:
+      return "The device is simulated on this machine's CPUs: while they are short, kernels and "
+             "completions come late, too.\n";
+    default:
+      return "";
+  }
+}
+
 std::string Title(const WhyView& view) {
   const Diagnosis& diagnosis = view.diagnosis;
   const SgprsLogJob& job = view.job.job;
@@ -253,6 +270,7 @@ std::string StagesTable(const WhyView& view) {
   table.AddColumn("LEVEL", TextTable::Align::kLeft);
   for (const char* title : {"WAITED", "TOOK", "ENDED"}) table.AddColumn(title);
   table.AddColumn("VIRTUAL DEADLINE", TextTable::Align::kLeft);
+  table.AddColumn("KERNELS", TextTable::Align::kLeft);
   uint64_t ready_ns = view.job.job.first_launch_ns;
   const uint64_t release_ns = view.job.job.release_ns;
   for (size_t i = 0; i < view.job.stages.size() && i < kMostStages; ++i) {
@@ -267,7 +285,7 @@ std::string StagesTable(const WhyView& view) {
     table.AddRow({fmt::format("{}", i), PartitionName(view, stage.partition),
                   std::string(LevelWord(stage.level)), since(ready_ns, stage.granted_ns),
                   since(stage.granted_ns, stage.gpu_end_ns), since(release_ns, stage.gpu_end_ns),
-                  virtual_deadline});
+                  virtual_deadline, view.job.Kernels(i)});
     ready_ns = stage.gpu_end_ns;
   }
   return "\n" + table.Format();
@@ -368,7 +386,7 @@ std::string WhyText(const WhyView& view) {
   if (view.diagnosis.parts.empty()) return out;
   out += "\n" + Sentence(view, view.diagnosis.parts.front()) + "\n";
   out += Cure(view);
-  if (view.job.missed()) out += std::string(Remedy(view)) + "\n";
+  if (view.job.missed()) out += std::string(Remedy(view)) + "\n" + SimulatedNote(view);
   out += ReleaseNote(view.job.job);
   out += "\n" + PartsTable(view) + UsualLine(view);
   out += StagesTable(view) + Neighbours(view);
@@ -388,6 +406,7 @@ Json WhyJson(const WhyView& view) {
                {"missed", view.job.missed()},
                {"cause", InfoOf(diagnosis.cause).name},
                {"cause_words", CauseWords(view)},
+               {"simulated", view.simulated},
                {"response_ns", diagnosis.response_ns},
                {"deadline_ns", nullptr},
                {"late_ns", diagnosis.late_ns},
@@ -417,7 +436,12 @@ Json WhyJson(const WhyView& view) {
                     {"blocked_ns", view.user.blocked_ns},
                     {"stopped_ns", view.user.stopped_ns}};
   }
-  for (const SgprsLogStage& stage : view.job.stages) json["stages"].push_back(StageJson(stage));
+  for (size_t i = 0; i < view.job.stages.size(); ++i) {
+    Json stage = StageJson(view.job.stages[i]);
+    const std::string kernels = view.job.Kernels(i);
+    stage["kernels"] = kernels.empty() ? Json(nullptr) : Json(kernels);
+    json["stages"].push_back(std::move(stage));
+  }
   for (const Neighbour& one : view.neighbours) {
     json["neighbours"].push_back({{"task", one.label},
                                   {"job", one.job},

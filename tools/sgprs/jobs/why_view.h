@@ -32,6 +32,7 @@ struct WhyView {
   UserSplit user;
   std::vector<Neighbour> neighbours;  // most in the way first
   std::vector<SgprsLogPartition> partitions;
+  bool simulated = false;  // the device runs on CPUs of this machine
   // Of the task.
   uint64_t jobs = 0;
   uint64_t with_deadline = 0;
