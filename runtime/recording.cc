@@ -98,6 +98,15 @@ void Recording::NotePool(const DevicePool& pool, std::string_view policy) {
                          .partitions = partitions});
 }
 
+void Recording::Tick(uint64_t now_ns) {
+  jobs_->Tick(now_ns);
+  if (jobs_->log() == nullptr) return;
+  std::string trouble = jobs_->log()->Trouble();
+  if (trouble == said_trouble_) return;
+  spdlog::warn("job log: records are dropped: {}", trouble);
+  said_trouble_ = std::move(trouble);
+}
+
 observe::ProbeMetrics Recording::Metrics() const {
   const kernel::ProbeCounts counts = probes_->Counts();
   const kernel::WakeCounts wakes = jobs_->WakeTotals();
@@ -119,9 +128,10 @@ std::string Recording::Json() const {
   std::string log = "null";
   if (jobs_->log() != nullptr) {
     const observe::JobLogCounts written = jobs_->log()->Counts();
-    log = fmt::format(R"({{"directory":{},"written":{},"dropped":{}}})",
+    log = fmt::format(R"({{"directory":{},"written":{},"dropped":{},"trouble":{}}})",
                       observe::JsonString(observe::OneLine(job_log_directory_)), written.written,
-                      written.dropped);
+                      written.dropped,
+                      observe::JsonString(observe::OneLine(jobs_->log()->Trouble())));
   }
   return fmt::format(
       R"({{"probes":{{"level":"{}","why":{},"records":{},"lost":{},"complete":{},)"

@@ -41,7 +41,7 @@ class Recording {
   // For the log's files from now on.
   void NotePool(const DevicePool& pool, std::string_view policy);
   // At least every 100 ms.
-  void Tick(uint64_t now_ns) { jobs_->Tick(now_ns); }
+  void Tick(uint64_t now_ns);
   observe::ProbeMetrics Metrics() const;
 
  private:
@@ -55,6 +55,7 @@ class Recording {
   std::unique_ptr<recorder::JobRecorder> jobs_;
   std::unique_ptr<recorder::MetricsServer> server_;
   loop::WatchId ring_watch_ = 0;
+  std::string said_trouble_;  // of the job log, in our log
 };
 
 }  // namespace sgprs::runtime

@@ -73,7 +73,8 @@ class Contents {
     std::string& name = names_[id];
     SgprsKernelName row;
     if (name.empty() && client_.lane()->CopyKernelNameUntrusted(id, &row)) {
-      name = OneLine(profile::ShortName(row.name)).substr(0, kMostNameBytes);
+      name = OneLine(profile::ShortName(row.name));
+      if (name.size() > kMostNameBytes) name = name.substr(0, kMostNameBytes - 3) + "...";
     }
     return name;
   }

@@ -51,6 +51,7 @@ Result<RecordingInfo> ParseRecording(std::string_view reply) {
     info.job_log = Text(*log, "directory");
     info.log_written = Count(*log, "written");
     info.log_dropped = Count(*log, "dropped");
+    info.log_trouble = Text(*log, "trouble");
   }
   return info;
 }
@@ -106,8 +107,10 @@ Json ProbesJson(const RecordingInfo& info) {
 
 Json JobLogJson(const RecordingInfo& info) {
   if (info.job_log.empty()) return nullptr;
-  return {
-      {"directory", info.job_log}, {"written", info.log_written}, {"dropped", info.log_dropped}};
+  return {{"directory", info.job_log},
+          {"written", info.log_written},
+          {"dropped", info.log_dropped},
+          {"trouble", info.log_trouble.empty() ? Json() : Json(info.log_trouble)}};
 }
 
 }  // namespace sgprs::cli

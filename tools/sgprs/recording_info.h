@@ -28,7 +28,8 @@ struct RecordingInfo {
   std::string job_log;      // directory, absolute; empty = none is written
   uint64_t log_written = 0;
   uint64_t log_dropped = 0;
-  std::string metrics;  // address; empty = not served
+  std::string log_trouble;  // of the latest write that failed; empty: none did
+  std::string metrics;      // address; empty = not served
 };
 
 // Of a level's name: whether the kernel stamps releases.

@@ -143,7 +143,8 @@ std::string_view BackendWord(uint32_t backend) {
   }
 }
 
-std::vector<std::string> Degradations(const StateSnapshot& snapshot) {
+std::vector<std::string> Degradations(const StateSnapshot& snapshot,
+                                      const std::optional<RecordingInfo>& recording) {
   std::vector<std::string> out;
   const SgprsStateHeader& header = snapshot.header;
   const uint64_t silent_ns = AgeNs(header.alive_ns, snapshot.read_ns);
@@ -181,6 +182,11 @@ std::vector<std::string> Degradations(const StateSnapshot& snapshot) {
   }
   if (snapshot.torn_rows > 0) {
     out.push_back(fmt::format("{} rows of sgprsd's state could not be read", snapshot.torn_rows));
+  }
+  if (recording.has_value() && recording->log_dropped > 0) {
+    out.push_back(fmt::format("{} job records were dropped: {}", recording->log_dropped,
+                              recording->log_trouble.empty() ? "the disk was too slow"
+                                                             : Printable(recording->log_trouble)));
   }
   return out;
 }
@@ -224,7 +230,7 @@ std::string StatusText(const StateView& view) {
   out += fmt::format("decisions   {}, {:.1f} us each, {} grants\n", header.decisions, decision_us,
                      header.grants);
   out += RecordingText(view);
-  const std::vector<std::string> degradations = Degradations(view.now);
+  const std::vector<std::string> degradations = Degradations(view.now, view.recording);
   out += degradations.empty() ? "health      good\n" : "health      degraded\n";
   for (const std::string& line : degradations) out += "            - " + line + "\n";
   return out;
@@ -369,7 +375,7 @@ Json StatusJson(const StateView& view) {
                {"decisions", header.decisions},
                {"decision_ns", header.decision_ns},
                {"grants", header.grants},
-               {"degraded", Degradations(view.now)}};
+               {"degraded", Degradations(view.now, view.recording)}};
   json["probes"] = view.recording.has_value() ? ProbesJson(*view.recording) : Json();
   json["job_log"] = view.recording.has_value() ? JobLogJson(*view.recording) : Json();
   return json;

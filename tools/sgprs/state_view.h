@@ -40,8 +40,10 @@ Json TasksJson(const StateView& view);
 Json PartitionsJson(const StateView& view);
 
 // What is not as it should be, one sentence each: stalled partitions, bypassed tasks, refused or
-// cut clients, a daemon that does not turn its loop, rows that can not be read.
-std::vector<std::string> Degradations(const StateSnapshot& snapshot);
+// cut clients, a daemon that does not turn its loop, rows that can not be read; if `recording` is
+// known, job records that were dropped.
+std::vector<std::string> Degradations(const StateSnapshot& snapshot,
+                                      const std::optional<RecordingInfo>& recording = {});
 
 }  // namespace sgprs::cli
 

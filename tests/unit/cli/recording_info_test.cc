@@ -15,7 +15,7 @@ using ::testing::Not;
 constexpr const char* kReply =
     R"({"probes":{"level":"capabilities","why":"loaded without root","records":100,"lost":3,)"
     R"("complete":90,"incomplete":7,"missing":2,"unreleased":1,"missed":4},)"
-    R"("job_log":{"directory":"/var/log/sgprs","written":50,"dropped":5},"metrics":"9100"})";
+    R"("job_log":{"directory":"/var/log/sgprs","written":50,"dropped":5,"trouble":"jobs.1: No space left on device"},"metrics":"9100"})";
 
 TEST(RecordingInfoTest, ReadsEveryField) {
   const Result<RecordingInfo> info = ParseRecording(kReply);
@@ -30,6 +30,7 @@ TEST(RecordingInfoTest, ReadsEveryField) {
   EXPECT_EQ(JobLogInWords(*info), "/var/log/sgprs, 50 records, 5 dropped");
   EXPECT_EQ(ProbesJson(*info).at("lost"), 3u);
   EXPECT_EQ(JobLogJson(*info).at("dropped"), 5u);
+  EXPECT_EQ(JobLogJson(*info).at("trouble"), "jobs.1: No space left on device");
 }
 
 TEST(RecordingInfoTest, WithoutStampsTheReleaseIsSaid) {
@@ -49,6 +50,15 @@ TEST(RecordingInfoTest, RefusesWhatItDoesNotKnow) {
       ParseRecording(R"({"probes":{"level":"root","lost":-1,"records":"x"},"job_log":[]})");
   ASSERT_TRUE(odd.ok());
   EXPECT_EQ(odd->lost, 0u);
+}
+
+TEST(RecordingInfoTest, DroppedRecordsAreADegradation) {
+  StateView view;
+  view.recording = ParseRecording(kReply).value();
+  EXPECT_THAT(StatusText(view), HasSubstr("5 job records were dropped: jobs.1: No space left"));
+  EXPECT_EQ(StatusJson(view).at("degraded").size(), 1u);
+  view.recording->log_dropped = 0;
+  EXPECT_THAT(StatusText(view), HasSubstr("health      good"));
 }
 
 TEST(RecordingInfoTest, StatusShowsItOrWhyNot) {

@@ -146,9 +146,11 @@ Result<std::vector<const HistoryTask*>> JobHistory::Find(std::string_view word) 
   if (!found.empty()) return found;
   if (names.empty()) return Status(ErrorCode::kNotFound, "no job is recorded yet in " + path_);
   const std::vector<std::string> known(names.begin(), names.end());
+  const uint64_t lost = counts().dropped + counts().overwritten;
   return Status(ErrorCode::kNotFound,
-                fmt::format("no task '{}' in {}{} (there are: {})", Printable(word), path_,
-                            DidYouMean(word, known), fmt::join(known, ", ")));
+                fmt::format("no task '{}' in {}{} (there are: {}{})", Printable(word), path_,
+                            DidYouMean(word, known), fmt::join(known, ", "),
+                            lost == 0 ? "" : fmt::format("; {} records were lost", lost)));
 }
 
 const SgprsLogTask* JobHistory::Logged(const HistoryTask& task) const {
