@@ -37,6 +37,12 @@ void AddWhy(CLI::App* app, Invocation* invocation);
 void AddJitter(CLI::App* app, Invocation* invocation);
 void AddVersion(CLI::App* app, Invocation* invocation);
 void AddHelp(CLI::App* app, Invocation* invocation);
+// All of the above.
+void AddCommands(CLI::App* app, Invocation* invocation);
+
+// Cuts from `arguments` what stands after the first `--` of a command that starts a program: it
+// belongs to that program, untouched. Empty: there is none.
+std::vector<std::string> TakeProgram(std::vector<std::string>* arguments);
 
 // Options that several commands have.
 CLI::Option* AddDuration(CLI::App* app, const std::string& name, std::function<void(uint64_t)> set,

@@ -84,6 +84,8 @@ int ReportParseError(CLI::App* app, const CLI::ParseError& error) {
   return kExitUsage;
 }
 
+}  // namespace
+
 void AddCommands(CLI::App* app, Invocation* invocation) {
   AddRun(app, invocation);
   AddStatus(app, invocation);
@@ -103,7 +105,6 @@ void AddCommands(CLI::App* app, Invocation* invocation) {
   AddHelp(app, invocation);
 }
 
-// What stands after the first `--` of these commands belongs to the program, untouched.
 std::vector<std::string> TakeProgram(std::vector<std::string>* arguments) {
   static constexpr std::string_view kCommands[] = {"run", "doctor", "demo", "profile"};
   if (arguments->empty() ||
@@ -116,8 +117,6 @@ std::vector<std::string> TakeProgram(std::vector<std::string>* arguments) {
   arguments->erase(mark, arguments->end());
   return program;
 }
-
-}  // namespace
 
 int RunCommandLine(const std::vector<std::string>& arguments) {
   CLI::App app(kDescription, "sgprs");

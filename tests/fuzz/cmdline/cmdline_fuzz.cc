@@ -90,17 +90,9 @@ bool Understood(const std::vector<std::string>& words) {
   CLI::App app("", "sgprs");
   cli::Invocation invocation;
   app.require_subcommand(0, 1);
-  using Add = void (*)(CLI::App*, cli::Invocation*);
-  constexpr Add kCommands[] = {cli::AddRun,        cli::AddStatus,  cli::AddTasks,
-                               cli::AddPartitions, cli::AddPolicy,  cli::AddDemo,
-                               cli::AddDoctor,     cli::AddVersion, cli::AddHelp};
-  for (const Add add : kCommands) add(&app, &invocation);
+  cli::AddCommands(&app, &invocation);
   std::vector<std::string> line = words;
-  const auto mark = std::find(line.begin(), line.end(), "--");
-  if (!line.empty() && line.front() == "run" && mark != line.end()) {
-    invocation.program.assign(mark + 1, line.end());
-    line.erase(mark, line.end());
-  }
+  invocation.program = cli::TakeProgram(&line);
   std::reverse(line.begin(), line.end());
   try {
     app.parse(std::move(line));
