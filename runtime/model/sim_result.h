@@ -108,6 +108,7 @@ struct SimResult {
   std::string overload;
   std::string admission;
   double oversubscription = 0;
+  uint64_t standstill_ns = 0;
   uint64_t seed = 0;
   uint32_t n = 0;  // tasks asked for
   uint64_t warmup_ns = 0;

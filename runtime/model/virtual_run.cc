@@ -208,6 +208,7 @@ SimResult Engine::TakeResult() {
   r.policy_options = scenario_.policy_options;
   r.overload = OverloadName(scenario_.overload);
   r.admission = AdmissionName(scenario_.admission);
+  r.standstill_ns = scenario_.standstill_ns;
   r.oversubscription = scenario_.oversubscription;
   r.seed = scenario_.seed;
   r.n = static_cast<uint32_t>(specs_.size());

@@ -259,8 +259,10 @@ void AddModes(CLI::App* command, const OptionsPtr& options) {
     modes->add_flag_callback(
         name, [=] { options->mode = mode; }, help);
   };
-  flag("--paper", SimMode::kPaper,
-       "The SGPRS paper's experiment in its six pools, beside the published numbers");
+  flag(
+      "--paper", SimMode::kPaper,
+      "The SGPRS paper's experiment in its six pools, from rest and after a standstill, beside the "
+      "published numbers");
   flag("--ablation", SimMode::kAblation,
        "What levels, staging, switching and over-subscription are worth");
   flag("--daris", SimMode::kDaris, "DARIS's task set and ablation, beside the published numbers");

@@ -78,7 +78,8 @@ Json KeyJson(const SeriesKey& key) {
           {"admission", key.admission},
           {"partitions", key.partitions()},
           {"sm_counts", key.sm_counts},
-          {"oversubscription", key.oversubscription}};
+          {"oversubscription", key.oversubscription},
+          {"standstill_ns", key.standstill_ns}};
 }
 
 Json SummaryJson(const SeriesSummary& summary) {
@@ -161,7 +162,8 @@ std::string SweepCsv(const std::vector<SimSeries>& series) {
       "scenario,device,policy,policy_options,overload,admission,partitions,sm_counts,"
       "oversubscription,n,seed,warmup_ns,horizon_ns,expected,released,completed,on_time,held,"
       "completed_fps,on_time_fps,miss_percent,switches,utilisation,high_utilisation,high_misses,"
-      "fluid_bound_fps,bound_by,not_offered_fps,contention_fps,switch_fps,idle_fps\n";
+      "fluid_bound_fps,bound_by,not_offered_fps,contention_fps,switch_fps,idle_fps,"
+      "standstill_ns\n";
   for (const SimSeries& one : series) {
     for (const SimPoint& point : one.points) {
       for (const SimResult& run : point.runs) {
@@ -173,11 +175,11 @@ std::string SweepCsv(const std::vector<SimSeries>& series) {
                         one.key.oversubscription, point.n, run.seed, run.warmup_ns, run.horizon_ns,
                         run.expected, run.released, run.completed, run.on_time, run.held);
         out += fmt::format(
-            "{:.4f},{:.4f},{:.4f},{},{:.6f},{:.6f},{},{:.4f},{},{:.4f},{:.4f},{:.4f},{:.4f}\n",
+            "{:.4f},{:.4f},{:.4f},{},{:.6f},{:.6f},{},{:.4f},{},{:.4f},{:.4f},{:.4f},{:.4f},{}\n",
             run.completed_fps, run.on_time_fps, run.miss_percent, run.switches, run.utilisation,
             run.high_utilisation, run.high_misses, run.loss.fluid_bound_fps, run.loss.bound_by,
             run.loss.not_offered_fps, run.loss.contention_fps, run.loss.switch_fps,
-            run.loss.idle_fps);
+            run.loss.idle_fps, run.standstill_ns);
       }
     }
   }

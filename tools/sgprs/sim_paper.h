@@ -21,7 +21,7 @@ Result<SimReport> PaperReport(const SimOptions& options);
 Result<SimReport> AblationReport(const SimOptions& options);
 Result<SimReport> DarisReport(const SimOptions& options);
 
-// The published curve of a series, if it ran what the paper ran.
+// The published curve of a series, if it ran what the paper ran; from rest and after a standstill.
 const model::PaperCurve* PublishedFor(const SimSeries& series);
 
 // One sentence of the paper about the shape of its curves, checked.
@@ -29,11 +29,13 @@ struct PaperClaim {
   std::string pool;
   std::string what;
   std::string unit;
+  uint64_t standstill_ns = 0;  // of the series compared
   double ours = 0;
   double published = 0;
   bool holds = false;
 };
-// Those whose points are there: `series` are naive's and sgprs's, N up to 30.
+// Those whose points are there: `series` are naive's and sgprs's, N up to 30. Only series with the
+// same standstill are compared.
 std::vector<PaperClaim> CheckClaims(const std::vector<SimSeries>& series);
 
 // The pivot of each seed on its own; a seed without one is left out.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "runtime/base/duration.h"
 #include "runtime/model/paper_data.h"
@@ -104,11 +105,13 @@ CurvePanel PanelOf(const PlotRow& row, Metric metric, const std::map<std::string
   panel.y_label = kLabels[metric];
   panel.y_key = kLabels[metric];
   panel.percent = metric == kMissed;
+  std::set<const model::PaperCurve*> drawn;
   for (const PlotRow::Line& line : row.lines) {
     const size_t colour = colours.at(line.name);
     panel.curves.push_back(OursCurve(line, metric, colour));
     const model::PaperCurve* paper = published ? PublishedFor(*line.series) : nullptr;
-    if (paper != nullptr) panel.curves.push_back(PublishedCurve(*paper, metric, colour));
+    if (paper == nullptr || !drawn.insert(paper).second) continue;
+    panel.curves.push_back(PublishedCurve(*paper, metric, colour));
   }
   if (metric != kMissed) panel.curves.push_back(OfferedCurve(row));
   return panel;
@@ -205,6 +208,7 @@ Gantt RunGantt(const model::SimResult& run, uint64_t from_ns, uint64_t to_ns) {
   key.policy_options = run.policy_options;
   key.overload = run.overload;
   key.admission = run.admission;
+  key.standstill_ns = run.standstill_ns;
   gantt.title = fmt::format("{}: {} tasks on {}", SeriesName(key), run.tasks.size(), run.device);
   for (const model::PartitionResult& partition : run.partitions) {
     gantt.partition_sms.push_back(partition.sm_count);

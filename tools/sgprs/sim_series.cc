@@ -35,6 +35,7 @@ SeriesKey KeyOf(const SimResult& result) {
   key.policy_options = result.policy_options;
   key.overload = result.overload;
   key.admission = result.admission;
+  key.standstill_ns = result.standstill_ns;
   uint64_t sum = 0;
   for (const model::PartitionResult& partition : result.partitions) {
     key.sm_counts.push_back(partition.sm_count);
@@ -106,6 +107,7 @@ std::string SeriesName(const SeriesKey& key) {
   if (key.admission != model::AdmissionName(model::AdmissionMode::kOff)) {
     name += ", admission " + key.admission;
   }
+  if (key.standstill_ns != 0) name += ", after a standstill";
   return name;
 }
 

@@ -40,6 +40,7 @@ struct SeriesKey {
   std::string admission;
   std::vector<uint32_t> sm_counts;  // of the partitions
   double oversubscription = 0;      // their sum over the device
+  uint64_t standstill_ns = 0;       // for which the run stood still before it was counted
 
   size_t partitions() const { return sm_counts.size(); }
   friend bool operator==(const SeriesKey&, const SeriesKey&) = default;
@@ -53,7 +54,7 @@ struct SimSeries {
 // In the order of the first run of each.
 std::vector<SimSeries> MakeSeries(std::vector<model::SimResult> results);
 
-// "sgprs", "sgprs, hold", "sgprs (high_stages 0), hold".
+// "sgprs", "sgprs, hold", "sgprs (high_stages 0), hold", "naive, after a standstill".
 std::string SeriesName(const SeriesKey& key);
 // "3 x 34 SMs", "16+52 SMs".
 std::string PoolName(const std::vector<uint32_t>& sm_counts);

@@ -86,11 +86,14 @@ class Sim(unittest.TestCase):
         self.assertEqual(pools, {("naive", (68,) * 2), ("naive", (68,) * 3),
                                  ("sgprs", (34,) * 2), ("sgprs", (52,) * 2), ("sgprs", (68,) * 2),
                                  ("sgprs", (24,) * 3), ("sgprs", (34,) * 3), ("sgprs", (46,) * 3)})
-        published = {tuple(curve["sm_counts"]): curve for curve in report["curves"] if curve["policy"] == "sgprs"}
+        self.assertEqual([curve["standstill_ns"] for curve in report["curves"]],
+                         [0] * 2 + [66666666] * 2 + [0] * 6 + [66666666] * 6)
+        published = {tuple(curve["sm_counts"]): curve for curve in report["curves"]
+                     if curve["policy"] == "sgprs" and curve["standstill_ns"] == 0}
         best = published[(34,) * 3]
         self.assertEqual(best["published"]["pivot_n"], 24)
         self.assertEqual(best["points"][-1]["published"], {"completed_fps": 738.0, "miss_percent": 80.0})
-        self.assertEqual(len(report["claims"]), 2 + 3 * 6)
+        self.assertEqual(len(report["claims"]), 2 * (2 + 3 * 6))
 
     def test_a_reader_that_goes_away_is_no_crash(self):
         with subprocess.Popen([program("sgprs"), "sim", *SMALL, "--json"], stdout=subprocess.PIPE,

@@ -10,7 +10,6 @@
 #include <sstream>
 
 #include "runtime/model/networks.h"
-#include "runtime/model/paper.h"
 
 namespace sgprs::model {
 namespace {
@@ -67,17 +66,6 @@ TEST(VirtualRunTest, TheSameSeedGivesTheSameBytes) {
       s.seed = 2;
       EXPECT_NE(Bytes(RunOrDie(s, all)), once) << policy;
     }
-  }
-}
-
-TEST(VirtualRunTest, SeveralThreadsChangeNothing) {
-  std::vector<Scenario> scenarios;
-  for (uint32_t n = 20; n < 32; n += 2) scenarios.push_back(Upstream(n));
-  const Result<std::vector<SimResult>> one = RunMany(scenarios, {}, 1);
-  const Result<std::vector<SimResult>> four = RunMany(scenarios, {}, 4);
-  ASSERT_TRUE(one.ok() && four.ok());
-  for (size_t i = 0; i < scenarios.size(); ++i) {
-    EXPECT_EQ(Bytes((*one)[i]), Bytes((*four)[i]));
   }
 }
 

@@ -114,6 +114,24 @@ TEST(SimPaperTest, ABrokenShapeIsSaid) {
   EXPECT_EQ(broken, 1);
 }
 
+TEST(SimPaperTest, RunsAfterAStandstillAreComparedAmongThemselves) {
+  std::vector<SimSeries> series = Published();
+  for (SimSeries behind : Published()) {
+    behind.key.standstill_ns = 1;
+    // Naive lives as long as sgprs from rest only.
+    series.push_back(behind);
+  }
+  for (SimPoint& point : series[0].points) point.runs[0].miss_percent = 0;
+  EXPECT_EQ(SeriesName(series[2].key), "naive, after a standstill");
+  EXPECT_EQ(PublishedFor(series[2]), PublishedFor(series[0]));
+  const std::vector<PaperClaim> claims = CheckClaims(series);
+  ASSERT_EQ(claims.size(), 8u);
+  for (const PaperClaim& claim : claims) {
+    const bool pivots = claim.unit == " tasks";
+    EXPECT_EQ(claim.holds, !pivots || claim.standstill_ns == 1) << claim.what;
+  }
+}
+
 TEST(SimPaperTest, OnlyWhatThePaperRanHasACurve) {
   std::vector<SimSeries> series = Published();
   EXPECT_EQ(PublishedFor(series[0])->pivot, 20u);
@@ -145,7 +163,7 @@ TEST(SimJsonTest, HasThePromisedKeys) {
   const Json& series = json["series"][0];
   EXPECT_THAT(Keys(series),
               ElementsAre("name", "policy", "policy_options", "overload", "admission", "partitions",
-                          "sm_counts", "oversubscription", "summary", "points"));
+                          "sm_counts", "oversubscription", "standstill_ns", "summary", "points"));
   const Json& point = series["points"][0];
   EXPECT_THAT(Keys(point), ElementsAre("n", "completed_fps", "on_time_fps", "miss_percent",
                                        "skipped_percent", "runs"));
