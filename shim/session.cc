@@ -14,6 +14,7 @@
 #include <new>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/prompt_thread.h"
 #include "runtime/base/environment.h"
 #include "runtime/lane/doorbell.h"
 #include "shim/connect.h"
@@ -32,12 +33,14 @@ namespace {
 
 void* IssuerThread(void*) {
   EnterShimThread();
+  RunPromptly();
   Issuer(TheSession()).Run();
   return nullptr;
 }
 
 void* CompleterThread(void*) {
   EnterShimThread();
+  RunPromptly();
   RunCompleter();
   return nullptr;
 }

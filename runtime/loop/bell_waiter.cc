@@ -12,6 +12,8 @@
 #include <mutex>
 #include <thread>
 
+#include "runtime/base/prompt_thread.h"
+
 namespace sgprs::loop {
 namespace {
 
@@ -70,6 +72,7 @@ class BellWaiter::Group {
   }
 
   void Run() {
+    RunPromptly();
     std::vector<futex_waitv> words;
     for (;;) {
       {

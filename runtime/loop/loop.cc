@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/prompt_thread.h"
 #include "runtime/lane/doorbell.h"
 
 namespace sgprs::loop {
@@ -206,6 +207,7 @@ void Loop::Turn(uint64_t timeout_ns) {
 }
 
 void Loop::Run() {
+  RunPromptly();
   while (!stopping_) Turn(UINT64_MAX);
 }
 
