@@ -8,7 +8,10 @@
 //   t before the candidate: the grid moves back to t;
 //   t after it: the release stays at the candidate, and the grid creeps forward by
 //   min(lateness, T / 200), which follows a slow clock. Not if the job before was still running at
-//   the candidate: then lateness tells nothing about the grid.
+//   the candidate: then lateness tells nothing about the grid;
+//   eight such jobs in a row, each late by more than T / 16: the process keeps another phase now
+//   (it warmed up and then began its loop, it set its timer anew), the grid moves on by the least
+//   lateness of the eight.
 // So a job that starts late because its predecessor overran keeps its original deadline, and one
 // that comes 0.75 T late or more counts as the next period's (papers.md 1.1: whole periods are
 // skipped).
@@ -36,12 +39,20 @@ class ReleaseGrid {
   // The same where the release is known: the grid goes through it.
   Release At(uint64_t release_ns);
   // The job of the latest release becomes that of the next one, `periods` later.
-  void Shift(uint64_t periods) { previous_ns_ += periods * period_ns_; }
+  void Shift(uint64_t periods) {
+    previous_ns_ += periods * period_ns_;
+    late_in_a_row_ = 0;
+  }
 
  private:
+  // By how much a grid whose job is late by `lateness_ns` moves forward.
+  uint64_t Forward(uint64_t lateness_ns);
+
   const uint64_t period_ns_;
   bool started_ = false;
   uint64_t previous_ns_ = 0;  // last grid point, creep included
+  uint32_t late_in_a_row_ = 0;
+  uint64_t least_late_ns_ = 0;  // of those
 };
 
 }  // namespace sgprs::sched

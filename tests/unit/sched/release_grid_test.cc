@@ -55,6 +55,43 @@ TEST(ReleaseGridTest, OverrunKeepsItsDeadlineAndDoesNotMoveTheGrid) {
   }
 }
 
+// A program warms up, then begins its loop: its launches keep another phase from then on.
+TEST(ReleaseGridTest, FollowsAProcessThatKeepsAnotherPhase) {
+  ReleaseGrid grid(kT);
+  grid.Next(0, 0);
+  uint64_t release_ns = 0;
+  for (uint64_t i = 1; i <= 9; ++i) {
+    const uint64_t launch = i * kT + 600'000 + (i % 3) * 20'000;
+    release_ns = grid.Next(launch, launch - kT).release_ns;
+    EXPECT_LE(release_ns, launch) << i;
+    if (i < 9) {
+      EXPECT_LT(release_ns, i * kT + 50'000) << i;
+    }
+  }
+  EXPECT_EQ(release_ns, 9 * kT + 600'000);  // the least late of the eight before
+}
+
+// One job in eight that is on time shows that the grid is right.
+TEST(ReleaseGridTest, ALateProcessKeepsItsGrid) {
+  ReleaseGrid grid(kT);
+  grid.Next(0, 0);
+  for (uint64_t i = 1; i < 200; ++i) {
+    const uint64_t late = i % 8 == 0 ? 0 : 400'000;
+    EXPECT_LE(grid.Next(i * kT + late, 0).release_ns, i * kT + 7 * kT / 200) << i;
+  }
+}
+
+// So does one whose predecessor was still running.
+TEST(ReleaseGridTest, OverrunsAreNoPhase) {
+  ReleaseGrid grid(kT);
+  grid.Next(0, 0);
+  for (uint64_t i = 1; i < 200; ++i) {
+    const uint64_t launch = i * kT + 400'000;
+    EXPECT_LE(grid.Next(launch, i % 8 == 0 ? launch : 0).release_ns, i * kT + i * 7 * kT / 1600 + 1)
+        << i;
+  }
+}
+
 TEST(ReleaseGridTest, ThreeQuartersOfAPeriodLateIsTheNextPeriod) {
   ReleaseGrid grid(kT);
   grid.Next(0, 0);
