@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that others wait for and that runs some microseconds at a time is to run when it is woken,
-// not when the thread that happens to have its CPU has used up its slice.
+// A thread that others wait for and that runs some microseconds at a time is to run when it is
+// woken, not when the thread that happens to have its CPU has used up its slice.
 #ifndef SGPRS_RUNTIME_BASE_PROMPT_THREAD_H_
 #define SGPRS_RUNTIME_BASE_PROMPT_THREAD_H_
 
@@ -17,9 +17,10 @@ namespace sgprs {
 inline constexpr uint64_t kPromptSliceNs = 100'000;
 
 // Of the calling thread. A woken thread with a shorter slice preempts one with a longer one, its
-// share of the CPU stays what it was, so nobody can be starved by it; no privilege is needed. Policy
-// and nice value stay. Does nothing for a thread of another policy (real-time ones are prompt) and
-// under kernels that are older (their default preempts for a thread that slept). Changes errno.
+// share of the CPU stays what it was, so nobody can be starved by it; no privilege is needed.
+// Policy and nice value stay. Does nothing for a thread of another policy (real-time ones are
+// prompt) and under kernels that are older (their default preempts for a thread that slept).
+// Changes errno.
 inline void RunPromptly() {
   // As the kernel's sched_attr of its first version, which glibc 2.36 does not declare.
   struct Attributes {

@@ -101,6 +101,7 @@ void JobLog::SetInfo(const JobLogInfo& info) {
   header_.partition_count =
       static_cast<uint32_t>(std::min<size_t>(info.partitions.size(), SGPRS_MAX_PARTITIONS));
   std::copy_n(info.partitions.begin(), header_.partition_count, header_.partitions);
+  described_ = false;
 }
 
 // --- the appender ---
@@ -224,7 +225,23 @@ bool JobLog::Pause() {
   return !stopping_;
 }
 
+// The pool is known only when the first client has said what device it has.
+void JobLog::Describe() {
+  SgprsLogHeader header;
+  {
+    std::lock_guard lock(mutex_);
+    if (described_) return;
+    described_ = true;
+    header = header_;
+  }
+  const Status described = files_->Describe(header);
+  if (described.ok()) return;
+  std::lock_guard lock(mutex_);
+  trouble_ = described.text();
+}
+
 void JobLog::WriteBatch(uint32_t count) {
+  Describe();
   for (uint32_t begin = 0; begin < count;) {
     if (files_->room() == 0 && !BeginFile()) {
       Drop(count - begin, Status::Ok());

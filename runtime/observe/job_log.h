@@ -82,6 +82,7 @@ class JobLog {
   bool Push(std::span<LogSlot> records);
   void Write();
   bool Pause();
+  void Describe();
   void WriteBatch(uint32_t count);
   // Begins a file and names the tasks alive in it. False: the disk says no.
   bool BeginFile();
@@ -116,6 +117,7 @@ class JobLog {
   bool hurrying_ = false;
   bool stopping_ = false;
   SgprsLogHeader header_ = {};
+  bool described_ = true;  // the file says what header_ says
   std::string trouble_;
   std::thread writer_;
 };

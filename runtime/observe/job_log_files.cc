@@ -142,11 +142,26 @@ Status JobLogFiles::BeginFile(SgprsLogHeader header) {
     return failed;
   }
   file_ = std::move(file);
+  header_ = header;
   offset_ = SGPRS_LOG_HEADER_BYTES;
   room_ = file_records_;
   ++next_file_;
   ++files_begun_;
   return Status::Ok();
+}
+
+Status JobLogFiles::Describe(const SgprsLogHeader& header) {
+  if (!file_.valid()) return Status::Ok();
+  header_.probe_level = header.probe_level;
+  header_.sm_count = header.sm_count;
+  header_.partition_count = header.partition_count;
+  std::copy_n(header.partitions, SGPRS_MAX_PARTITIONS, header_.partitions);
+  std::copy_n(header.policy, sizeof(header_.policy), header_.policy);
+  std::copy_n(header.device_name, sizeof(header_.device_name), header_.device_name);
+  header_.check = CheckOfHeader(header_);
+  size_t done = 0;
+  if (WriteAll(file_.get(), &header_, sizeof(header_), 0, &done)) return Status::Ok();
+  return WriteError("writing the job log in " + directory_);
 }
 
 Status JobLogFiles::Append(LogSlot* records, uint32_t count, uint32_t* written) {

@@ -28,6 +28,10 @@ class JobLogFiles {
   // Ends the file and begins the next one with this header; numbers, sizes, times and check are
   // filled in here. Until it succeeds there is no room. Error kExhausted (disk full), kInternal.
   Status BeginFile(SgprsLogHeader header);
+  // What the header says of policy, device, pool and probes is from now on what `header` says; the
+  // rest of it stays. In place: a reader that meets it half written reads it again. Errors as
+  // BeginFile(); nothing to do before the first file.
+  Status Describe(const SgprsLogHeader& header);
   // Whole records that the current file still takes.
   uint64_t room() const { return room_; }
   // Gives each record its sequence and check and writes them. On an error none of those that are
@@ -44,6 +48,7 @@ class JobLogFiles {
   std::string directory_;
   UniqueFd lock_;
   UniqueFd file_;
+  SgprsLogHeader header_ = {};  // of it
   uint32_t file_count_ = 0;
   uint64_t file_records_ = 0;
   uint64_t next_file_ = 0;

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "runtime/observe/job_log_check.h"
 
@@ -16,6 +18,7 @@ namespace {
 
 constexpr size_t kBufferRecords = 256;
 constexpr uint32_t kMostFiles = 1024;
+constexpr int kHeaderReads = 5;
 constexpr uint32_t kFewFiles = 64;  // looked for when a writer may have changed their number
 
 // Bytes read from `offset` on, at most `bytes`; -1 and errno.
@@ -49,7 +52,15 @@ std::string FileName(const std::string& directory, uint64_t index) {
 
 Result<SgprsLogHeader> ReadLogHeader(int fd, const std::string& name) {
   SgprsLogHeader header;
-  const ssize_t got = ReadAt(fd, &header, sizeof(header), 0);
+  ssize_t got = ReadAt(fd, &header, sizeof(header), 0);
+  // Its writer may be changing it in place (JobLogFiles::Describe).
+  for (int again = 0;
+       again < kHeaderReads && got == sizeof(header) && header.magic == SGPRS_LOG_MAGIC &&
+       header.major == SGPRS_LOG_MAJOR && header.check != CheckOfHeader(header);
+       ++again) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    got = ReadAt(fd, &header, sizeof(header), 0);
+  }
   if (got < static_cast<ssize_t>(offsetof(SgprsLogHeader, header_bytes)) ||
       header.magic != SGPRS_LOG_MAGIC) {
     return Status(ErrorCode::kNotFound, name + " is not a job log");
@@ -125,7 +136,11 @@ Result<bool> JobLogReader::Fill() {
   // A record cut short is one that is being written, or was when its writer was killed.
   buffer_.resize(static_cast<size_t>(got) / sizeof(Record));
   offset_ += buffer_.size() * sizeof(Record);
-  return !buffer_.empty();
+  if (buffer_.empty()) return false;
+  // Its writer may have learnt of the pool since it was opened.
+  Result<SgprsLogHeader> header = ReadLogHeader(file_.get(), directory_);
+  if (header.ok()) header_ = *header;
+  return true;
 }
 
 Result<const JobLogReader::Record*> JobLogReader::NextRecord() {

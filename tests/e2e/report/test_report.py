@@ -104,6 +104,8 @@ class Report(unittest.TestCase):
         self.assertIn(HOSTILE, summaries)
 
     def test_what_it_shows(self):
+        self.assertRegex(self.html, r"<td[^>]*>simulated [^<]*2080 Ti</td>")
+        self.assertRegex(self.html, r"<td[^>]*>3 partitions: 34 \+ 34 \+ 34 of 68 SMs</td>")
         self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
         headings = [element.text for element in self.tree.iter(f"{HTML}h2")]
         for heading in ("Tasks", "Misses", "Timeline", "Jitter", "Counts"):

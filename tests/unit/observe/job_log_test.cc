@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "runtime/base/unique_fd.h"
@@ -186,6 +188,51 @@ TEST_F(JobLogTest, TheRingStaysBoundedAndEveryFileNamesItsTasks) {
   EXPECT_GT(count, (kFiles - 1) * 1600u);
   EXPECT_LT(count, kJobs);
   EXPECT_STREQ((*reader)->header().policy, "sgprs");
+}
+
+// The device is known when the first client has said which one it has; the log is older.
+TEST_F(JobLogTest, WhatIsLearntOfThePoolComesIntoTheHeader) {
+  std::unique_ptr<JobLog> log = Open();
+  Result<std::unique_ptr<JobLogReader>> reader = JobLogReader::Open(directory_);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_STREQ((*reader)->header().device_name, "test");
+  EXPECT_EQ((*reader)->header().partition_count, 0u);
+  const uint64_t begun_ns = (*reader)->header().begun_ns;
+  static constexpr SgprsLogPartition kHalves[] = {{0, 34}, {34, 34}};
+  log->SetInfo({.policy = "naive", .device = "big one", .sm_count = 68, .partitions = kHalves});
+  log->Append(Job(1), Stages(1));
+  log->Flush();
+  ASSERT_TRUE((*reader)->Next()->has_value());
+  EXPECT_STREQ((*reader)->header().device_name, "big one");
+  Result<std::unique_ptr<JobLogReader>> later = JobLogReader::Open(directory_);
+  ASSERT_TRUE(later.ok());
+  for (const SgprsLogHeader& header : {(*reader)->header(), (*later)->header()}) {
+    EXPECT_STREQ(header.policy, "naive");
+    EXPECT_EQ(header.sm_count, 68u);
+    ASSERT_EQ(header.partition_count, 2u);
+    EXPECT_EQ(header.partitions[1].first_sm, 34u);
+    EXPECT_EQ(header.begun_ns, begun_ns);
+  }
+}
+
+TEST_F(JobLogTest, AHeaderThatIsBeingChangedIsReadWhole) {
+  std::unique_ptr<JobLog> log = Open();
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    for (uint64_t i = 1; i <= 300; ++i) {
+      log->SetInfo({.policy = "sgprs", .device = std::string(40, static_cast<char>('a' + i % 26))});
+      log->Append(Job(i), Stages(1));
+      log->Flush();
+    }
+    done.store(true);
+  });
+  while (!done.load()) {
+    Result<std::unique_ptr<JobLogReader>> reader = JobLogReader::Open(directory_);
+    ASSERT_TRUE(reader.ok()) << reader.status().text();
+    const std::string device = (*reader)->header().device_name;
+    EXPECT_TRUE(device == "test" || device == std::string(40, device[0])) << device;
+  }
+  writer.join();
 }
 
 TEST_F(JobLogTest, AReaderFollowsTheWriter) {
