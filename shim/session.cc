@@ -14,8 +14,8 @@
 #include <new>
 
 #include "runtime/base/clock.h"
-#include "runtime/base/prompt_thread.h"
 #include "runtime/base/environment.h"
+#include "runtime/base/prompt_thread.h"
 #include "runtime/lane/doorbell.h"
 #include "shim/connect.h"
 #include "shim/graph/graph_table.h"
