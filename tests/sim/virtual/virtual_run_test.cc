@@ -46,11 +46,15 @@ std::string Bytes(const SimResult& r) {
          << t.response.p99_ns << ' ' << t.response.max_ns << ' ' << t.utilisation << '\n';
   }
   for (const JobRow& j : r.jobs) {
-    text << j.task << ' ' << j.job << ' ' << j.release_ns << ' ' << j.complete_ns << '\n';
+    text << j.task << ' ' << j.job << ' ' << j.release_ns << ' ' << j.complete_ns << ' '
+         << j.deadline_ns << ' ' << j.first_launch_ns << ' ' << j.first_grant_ns << ' ' << j.held
+         << ' ' << j.on_time << '\n';
   }
   for (const StageRow& s : r.stages) {
     text << s.task << ' ' << s.job << ' ' << s.stage << ' ' << s.partition << ' ' << s.start_ns
-         << ' ' << s.end_ns << '\n';
+         << ' ' << s.end_ns << ' ' << s.level << ' ' << s.switched << ' ' << s.ready_ns << ' '
+         << s.granted_ns << ' ' << s.virtual_deadline_ns << ' ' << s.from_launch << ' '
+         << s.upto_launch << '\n';
   }
   return text.str();
 }

@@ -168,6 +168,21 @@ TEST(HoldTest, NobodyWaitsLongerThanTheBound) {
   }
 }
 
+// The next release of a slow task may lie beyond the bound: its job starts before, late.
+TEST(HoldTest, ASlowTaskIsNotHeldForItsPeriod) {
+  SchedulerConfig config = HoldPool();
+  config.max_hold_ns = 500 * kMs;
+  ToyExecutor executor(config);
+  AddTasks(&executor, 60, 5);
+  ToyProcess slow = Periodic("slow", 4000 * kMs, 20 * kMs);
+  slow.config.deadline_ns = 40 * kMs;
+  executor.Add(slow);
+  executor.RunUntil(20'000 * kMs);
+  EXPECT_THAT(executor.violations(), IsEmpty());
+  EXPECT_LE(executor.WorstFirstGrantNs(60, 0), 1000 * kMs);
+  EXPECT_GE(executor.FinishedOf(60).size(), 4u);
+}
+
 // A job that was held is the next release's: deadlines stay on the task's grid.
 TEST(HoldTest, HeldJobsCountForALaterRelease) {
   ToyExecutor executor(HoldPool());
@@ -260,6 +275,29 @@ TEST(ProfileTest, NothingIsToBeLearnt) {
   EXPECT_FALSE(executor.grants().front().learning);
   EXPECT_EQ(executor.FinishedOf(t).front().stages, 4u);
   EXPECT_EQ(executor.scheduler().View(executor.task(t)).jobs_off_signature, 0u);
+}
+
+// papers.md 1.3 (4): each stage's deadline is its share of the costs, cumulated, times the margin.
+TEST(ProfileTest, VirtualDeadlinesAreSharesOfTheCosts) {
+  SchedulerConfig config = PaperPool("sgprs");
+  config.options.deadline_margin = 0.9;
+  ToyExecutor executor(config);
+  ToyProcess process = Periodic("t", kPeriod, 6 * kMs);
+  TaskProfile profile;
+  for (size_t i = 0; i < process.launch_ns.size(); ++i) {
+    profile.launches.push_back(process.launch_ns[i] * 31 + i + 1);  // as the executor closes jobs
+  }
+  profile.stages = {{12, {{34, 1 * kMs}}}, {24, {{34, 3 * kMs}}}, {48, {{34, 6 * kMs}}}};
+  process.config.profile = profile;
+  executor.Add(process);
+  executor.RunUntil(kPeriod / 2);
+  ASSERT_EQ(executor.grants().size(), 3u);
+  const double whole_ns = 0.9 * static_cast<double>(kPeriod);
+  for (const auto& [stage, part] : {std::pair{0u, 0.1}, {1u, 0.4}, {2u, 1.0}}) {
+    EXPECT_NEAR(static_cast<double>(executor.grants()[stage].virtual_deadline_ns), part * whole_ns,
+                100'000)
+        << stage;
+  }
 }
 
 TEST(ProfileTest, NonsenseIsNamed) {
