@@ -209,6 +209,10 @@ TEST(AdmissionTest, UtilisationBound) {
   EXPECT_THAT(JudgeAdmission(there, task).why, HasSubstr("105 %"));
   task.task_class = SGPRS_CLASS_HIGH;
   EXPECT_TRUE(JudgeAdmission(there, task).fits) << "low class does not stand in its way";
+  TaskDemand high = there[0];
+  high.task_class = SGPRS_CLASS_HIGH;
+  const TaskDemand low = {.period_ns = 1000, .response_ns = 600, .service_ns = 250};
+  EXPECT_FALSE(JudgeAdmission(std::vector<TaskDemand>(8, high), low).fits) << "high class does";
   task.task_class = SGPRS_CLASS_BEST_EFFORT;
   EXPECT_TRUE(JudgeAdmission(there, task).fits);
 }
