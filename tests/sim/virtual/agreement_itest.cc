@@ -165,7 +165,8 @@ TEST_P(AgreementTest, SgprsdGrantsWhatVirtualTimeGrants) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, AgreementTest,
-                         ::testing::Values("sgprs", "naive", "fifo", "edf", "static", "rm", "daris"),
+                         ::testing::Values("sgprs", "naive", "fifo", "edf", "static", "rm",
+                                           "daris"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
