@@ -49,8 +49,8 @@ KernelInfo* GraphTable::InfoOf(const GraphTemplate& what) {
   }
   auto* fresh = new (std::nothrow) Known;
   char name[64];
-  snprintf(name, sizeof(name), "graph of %u kernels, %016llx", what.kernels(),
-           static_cast<unsigned long long>(identity));
+  snprintf(name, sizeof(name), "graph of %u kernel%s, %016llx", what.kernels(),
+           what.kernels() == 1 ? "" : "s", static_cast<unsigned long long>(identity));
   if (fresh == nullptr || (fresh->info.name = strdup(name)) == nullptr) {
     delete fresh;
     unknown.name = "graph";

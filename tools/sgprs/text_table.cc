@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/sgprs/text_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace sgprs::cli {
@@ -55,6 +57,10 @@ std::string Printable(std::string_view text) {
     if (byte < 0x20 || byte == 0x7f) c = '?';
   }
   return out;
+}
+
+std::string Counted(uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace sgprs::cli

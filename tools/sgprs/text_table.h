@@ -3,6 +3,7 @@
 #ifndef SGPRS_TOOLS_SGPRS_TEXT_TABLE_H_
 #define SGPRS_TOOLS_SGPRS_TEXT_TABLE_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ class TextTable {
 
 // `text` made safe for a terminal: control characters become '?'. Names come from clients.
 std::string Printable(std::string_view text);
+// "1 job", "3 jobs".
+std::string Counted(uint64_t count, std::string_view noun);
 
 }  // namespace sgprs::cli
 

@@ -19,6 +19,7 @@
 #include "tools/sgprs/jobs/job_source.h"
 #include "tools/sgprs/jobs/perfetto_export.h"
 #include "tools/sgprs/jobs/recording_file.h"
+#include "tools/sgprs/text_table.h"
 
 namespace sgprs::cli {
 namespace {

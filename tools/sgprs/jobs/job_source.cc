@@ -58,10 +58,6 @@ std::string TimeWords(uint64_t ns) {
   return "";
 }
 
-std::string Counted(uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string Share(uint64_t part, uint64_t whole) {
   if (whole == 0) return fmt::format("{}", part);
   const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);

@@ -39,8 +39,6 @@ Result<JobSource> OpenSource(const SourceOptions& options);
 
 // "48 us", "8.21 ms", "1.25 s": three digits.
 std::string TimeWords(uint64_t ns);
-// "1 job", "3 jobs".
-std::string Counted(uint64_t count, std::string_view noun);
 // "3 (0.25 %)".
 std::string Share(uint64_t part, uint64_t whole);
 

@@ -91,8 +91,9 @@ std::string ProfileText(const profile::Profile& profile, bool launches) {
       profile.period_seen_ns == 0 ? "none" : FormatDurationNs(profile.period_seen_ns),
       profile.period_ns == 0 ? std::string() : ", " + FormatDurationNs(profile.period_ns) + " said",
       profile.jobs);
-  out += fmt::format("launches    {} in {} stages, {} kernels\n\n{}", profile.launches.size(),
-                     profile.stages.size(), profile.kernels.size(), StagesText(profile));
+  out += fmt::format("launches    {} in {}, {}\n\n{}", profile.launches.size(),
+                     Counted(profile.stages.size(), "stage"),
+                     Counted(profile.kernels.size(), "kernel"), StagesText(profile));
   if (launches) out += "\n" + LaunchesText(profile);
   return out;
 }
