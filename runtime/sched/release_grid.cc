@@ -22,7 +22,7 @@ uint64_t ReleaseGrid::Forward(uint64_t lateness_ns) {
     late_in_a_row_ = 0;
     return least_late_ns_;
   }
-  least_late_ns_ -= creep_ns;  // the grid meets it half way
+  least_late_ns_ -= creep_ns;  // the grid creeps towards the launches meanwhile
   return creep_ns;
 }
 

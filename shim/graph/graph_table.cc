@@ -102,9 +102,12 @@ void GraphTable::Add(CUgraphExec exec, CUgraph graph, unsigned long long flags) 
     *bucket = row;
   }
   // In the background, so that the first launch mostly finds its copy.
-  if (Recording() && !DoneForCopies(*row) && TheSession()->backend->HasPartitions()) {
-    for (uint32_t p = 0; p < TheSession()->partition_count; ++p) Ask(row, p);
+  uint32_t partitions = 0;
+  if (Session* s = TheSession(); Recording() && !DoneForCopies(*row)) {
+    FutexLock issue(&s->issue_lock);  // the pool may be replaced
+    if (s->backend->HasPartitions()) partitions = s->partition_count;
   }
+  for (uint32_t p = 0; p < partitions; ++p) Ask(row, p);
 }
 
 GraphRow* GraphTable::Find(CUgraphExec exec) {
