@@ -52,7 +52,8 @@ struct Session {
   FutexMutex issue_lock;
   FutexMutex lane_lock;
 
-  // Set while attaching.
+  // Set while attaching; from `backend` to `pool_generation` replaced by the issuer with
+  // record_lock and issue_lock held, so read under one of them.
   DeviceFacts facts;
   Backend* backend = nullptr;
   bool best_effort = false;  // class of the task: its work gives way on the device too
